@@ -1,0 +1,1 @@
+"""Commands and options, and the wiring of everything that they start."""

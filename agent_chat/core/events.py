@@ -1,0 +1,351 @@
+"""What happened, one fact an event, written once. The log of them is the source of truth.
+
+An event is a payload; an `Entry` is an event with its place: when, and in which session, turn and
+iteration. Both survive JSON. A type that this version does not know is kept as `UnknownEvent`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from agent_chat.core.errors import FailureKind
+from agent_chat.core.messages import ToolCall
+from agent_chat.core.model import FinishReason, Usage
+from agent_chat.core.observation import Effect, ErrorType, Rejection
+from agent_chat.core.outcome import OutcomeKind, StopReason
+
+SCHEMA_VERSION = 1
+"""Raised when the meaning of an event changes; adding a type or an optional field does not."""
+
+LeaveReason = Literal["exit", "eof", "end_chat", "interrupted", "terminated", "one_shot"]
+DiscardReason = Literal["broken", "empty", "filtered"]
+LimitName = Literal["iterations", "tool_calls", "tokens", "cost", "time"]
+Scope = Literal["turn", "session"]
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True, protected_namespaces=())
+
+
+class SessionStarted(_Event):
+    type: Literal["session_started"] = "session_started"
+    schema_version: int = SCHEMA_VERSION
+    program_version: str
+    workspace: str
+    """Absolute path of the folder that file tools may see."""
+    system: str
+    """The system prompt; byte for byte what every request starts with."""
+    model: str
+    tools: tuple[str, ...]
+
+
+class SessionResumed(_Event):
+    type: Literal["session_resumed"] = "session_resumed"
+    program_version: str
+    model: str
+    tools: tuple[str, ...]
+    system: str | None = None
+    """The new system prompt, where the user gave another one."""
+
+
+class SessionEnded(_Event):
+    type: Literal["session_ended"] = "session_ended"
+    reason: LeaveReason
+
+
+class UserSaid(_Event):
+    """A user message. A turn starts with one; further ones are given while it runs."""
+
+    type: Literal["user_message"] = "user_message"
+    text: str
+
+
+class TurnStarted(_Event):
+    type: Literal["turn_started"] = "turn_started"
+
+
+class TurnEnded(_Event):
+    type: Literal["turn_ended"] = "turn_ended"
+    kind: OutcomeKind
+    reason: StopReason
+    answer: str
+    evidence: str
+    iterations: int
+    tool_calls: int
+    usage: Usage
+    cost_usd: float | None
+    """None where the cost of any reply of the turn is unknown."""
+    duration_s: float
+
+
+class IterationStarted(_Event):
+    type: Literal["iteration_started"] = "iteration_started"
+
+
+class IterationEnded(_Event):
+    type: Literal["iteration_ended"] = "iteration_ended"
+    duration_s: float
+
+
+class AttemptStarted(_Event):
+    """One request goes out to a model."""
+
+    type: Literal["attempt_started"] = "attempt_started"
+    model: str
+    attempt: int
+    """1 for the first request to this model in this iteration."""
+
+
+class AttemptFailed(_Event):
+    """The request failed; whatever had been streamed is discarded."""
+
+    type: Literal["attempt_failed"] = "attempt_failed"
+    model: str
+    attempt: int
+    failure: FailureKind
+    message: str
+    status: int | None = None
+    discarded: bool = False
+    """Whether something had already been shown."""
+
+
+class RetryWaiting(_Event):
+    """Ended by the next `attempt_started`."""
+
+    type: Literal["retry_waiting"] = "retry_waiting"
+    model: str
+    seconds: float
+    message: str
+
+
+class ModelSwitched(_Event):
+    type: Literal["model_switched"] = "model_switched"
+    from_model: str
+    to_model: str
+    message: str
+
+
+class ParameterDropped(_Event):
+    """A parameter was left out because this model does not take it."""
+
+    type: Literal["parameter_dropped"] = "parameter_dropped"
+    model: str
+    parameter: str
+    message: str
+
+
+class ModelReplied(_Event):
+    """A complete reply; in the log before any of its tools starts."""
+
+    type: Literal["model_replied"] = "model_replied"
+    model: str
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    finish_reason: FinishReason
+    usage: Usage | None
+    cost_usd: float | None
+    reasoning: str = ""
+    extras: dict[str, Any] = Field(default_factory=dict[str, Any])
+    purpose: Literal["answer", "summary"] = "answer"
+    duration_s: float
+
+
+class ReplyDiscarded(_Event):
+    """A reply that is of no use and stays out of the messages; its usage still counts."""
+
+    type: Literal["reply_discarded"] = "reply_discarded"
+    model: str
+    reason: DiscardReason
+    usage: Usage | None
+    cost_usd: float | None
+
+
+class ReplyInterrupted(_Event):
+    """The user stopped an answer; what had been shown of it is kept."""
+
+    type: Literal["reply_interrupted"] = "reply_interrupted"
+    text: str
+
+
+class IntentRejected(_Event):
+    """An intent that was not run, and what the model is told instead of a result."""
+
+    type: Literal["intent_rejected"] = "intent_rejected"
+    call_id: str
+    name: str
+    reason: Rejection
+    content: str
+
+
+class ToolStarted(_Event):
+    """Written before the tool runs."""
+
+    type: Literal["tool_started"] = "tool_started"
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+    """As validated and run, which may differ from what the model wrote."""
+    effect: Effect
+    idempotency_key: str
+
+
+class ToolRetried(_Event):
+    type: Literal["tool_retried"] = "tool_retried"
+    call_id: str
+    name: str
+    attempt: int
+    """The attempt that comes now; 2 for the first retry."""
+    seconds: float
+    message: str
+
+
+class ToolFinished(_Event):
+    """Written as soon as the tool is done."""
+
+    type: Literal["tool_finished"] = "tool_finished"
+    call_id: str
+    name: str
+    ok: bool
+    content: str
+    """What the model is shown: bounded, head and tail."""
+    error_type: ErrorType | None = None
+    retryable: bool = False
+    ends_chat: bool = False
+    size: int
+    """Characters of the whole result."""
+    stored: str | None = None
+    """The id under which the whole result can be read, where `content` is only part of it."""
+    duration_s: float
+
+
+class LimitWarning(_Event):
+    """Most of a limit is used up."""
+
+    type: Literal["limit_warning"] = "limit_warning"
+    scope: Scope
+    limit: LimitName
+    used: float
+    of: float
+
+
+class CostUnknown(_Event):
+    """A cost limit is set, but it cannot be enforced."""
+
+    type: Literal["cost_unknown"] = "cost_unknown"
+    model: str
+
+
+class ContextShortened(_Event):
+    """The context window overflowed; from here on the messages leave out the older ones."""
+
+    type: Literal["context_shortened"] = "context_shortened"
+    dropped: int
+    """The first so many of the messages after the system message are no longer shown to the model."""
+    tool_result_limit: int
+    """Tool results before this event are cut to so many characters."""
+
+
+class Notice(_Event):
+    """Something that the user should know and that belongs to the session."""
+
+    type: Literal["notice"] = "notice"
+    message: str
+
+
+class UnknownEvent(_Event):
+    """An event of a type that this version does not know: kept, shown as it is, and skipped by the rules."""
+
+    type: str
+    body: dict[str, Any]
+
+
+KnownEvent = (
+    SessionStarted
+    | SessionResumed
+    | SessionEnded
+    | UserSaid
+    | TurnStarted
+    | TurnEnded
+    | IterationStarted
+    | IterationEnded
+    | AttemptStarted
+    | AttemptFailed
+    | RetryWaiting
+    | ModelSwitched
+    | ParameterDropped
+    | ModelReplied
+    | ReplyDiscarded
+    | ReplyInterrupted
+    | IntentRejected
+    | ToolStarted
+    | ToolRetried
+    | ToolFinished
+    | LimitWarning
+    | CostUnknown
+    | ContextShortened
+    | Notice
+)
+Event = KnownEvent | UnknownEvent
+
+ModelNotice = AttemptStarted | AttemptFailed | RetryWaiting | ModelSwitched | ParameterDropped
+"""What a model tells of its way to a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event at its place in the log."""
+
+    seq: int
+    """1 for the first entry of a session; no gaps."""
+    at: float
+    """Seconds since the epoch."""
+    session_id: str
+    turn: int
+    """0 before the first turn."""
+    iteration: int
+    """The latest of the turn; 0 before its first."""
+    event: Event
+
+    def to_json(self) -> str:
+        """One line: the place and the event's fields in one object."""
+        at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="milliseconds")
+        place = json.dumps(
+            {
+                "seq": self.seq,
+                "at": at,
+                "session_id": self.session_id,
+                "turn": self.turn,
+                "iteration": self.iteration,
+            }
+        )
+        return f"{place[:-1]}, {dump_event(self.event)[1:]}"
+
+
+@cache
+def known_events() -> TypeAdapter[KnownEvent]:
+    """The union of all known events, told apart by `type`; its JSON Schema is the log's."""
+    return TypeAdapter(Annotated[KnownEvent, Field(discriminator="type")])
+
+
+def dump_event(event: Event) -> str:
+    """An event as a JSON object, its `type` included."""
+    if isinstance(event, UnknownEvent):
+        return json.dumps({"type": event.type, **event.body})
+    return event.model_dump_json()
+
+
+def load_event(text: str | bytes) -> Event:
+    """Reads what `dump_event` wrote. Raises ValueError where it is damaged."""
+    try:
+        return known_events().validate_json(text)
+    except ValidationError as error:
+        if error.errors(include_url=False)[0]["type"] != "union_tag_invalid":
+            raise
+    body: dict[str, Any] = json.loads(text)
+    return UnknownEvent(type=body.pop("type"), body=body)

@@ -1,0 +1,52 @@
+"""The engine's pen: gives events their place, keeps state and messages in step, and tells the sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent_chat.core.events import Entry, Event, IterationStarted, TurnStarted
+from agent_chat.core.messages import Message
+from agent_chat.core.model import Delta
+from agent_chat.core.ports import Clock, EventSink
+from agent_chat.core.projection import Projection
+from agent_chat.core.state import State
+
+
+class Journal:
+    def __init__(self, session_id: str, sink: EventSink, clock: Clock) -> None:
+        self.session_id = session_id
+        self.state = State()
+        self._projection = Projection()
+        self._sink = sink
+        self._clock = clock
+
+    def restore(self, entries: Iterable[Entry]) -> None:
+        """Takes up a session where its log ends."""
+        for entry in entries:
+            self._keep(entry)
+
+    async def record(self, event: Event) -> None:
+        """Writes an event. When this returns the sink has it."""
+        state = self.state
+        turn, iteration = state.turn, state.iteration
+        match event:
+            case TurnStarted():
+                turn, iteration = turn + 1, 0
+            case IterationStarted():
+                iteration += 1
+            case _:
+                pass
+        entry = Entry(state.seq + 1, self._clock.now(), self.session_id, turn, iteration, event)
+        # Before the sink is awaited: tools that run together also record together.
+        self._keep(entry)
+        await self._sink.emit(entry)
+
+    def show(self, delta: Delta) -> None:
+        self._sink.show(delta)
+
+    def messages(self) -> tuple[Message, ...]:
+        return self._projection.messages()
+
+    def _keep(self, entry: Entry) -> None:
+        self.state.apply(entry)
+        self._projection.apply(entry.event)

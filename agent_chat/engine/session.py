@@ -1,0 +1,150 @@
+"""The outer loop: a user message, its turn, the next, until somebody leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent_chat.core.events import (
+    Entry,
+    LeaveReason,
+    SessionEnded,
+    SessionResumed,
+    SessionStarted,
+    TurnEnded,
+    TurnStarted,
+    UserSaid,
+)
+from agent_chat.core.outcome import CancelReason, Outcome
+from agent_chat.core.ports import InputSource, Leave, UserInput
+from agent_chat.core.text import storable
+from agent_chat.engine.runtime import Runtime
+from agent_chat.engine.turn import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What a session is started with."""
+
+    program_version: str
+    workspace: str
+    system: str
+
+
+class Session:
+    """One conversation. Turns run one at a time."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self._task: asyncio.Task[Outcome] | None = None
+        self._cancelled: CancelReason | None = None
+        self._steering: list[str] = []
+
+    async def start(self, info: SessionInfo) -> None:
+        """Begins a new session."""
+        await self.runtime.journal.record(
+            SessionStarted(
+                program_version=info.program_version,
+                workspace=info.workspace,
+                system=info.system,
+                model=self.runtime.model.name,
+                tools=self._tool_names(),
+            )
+        )
+
+    async def resume(self, entries: Iterable[Entry], program_version: str, system: str | None = None) -> None:
+        """Takes up a session where its log ends; `system` replaces its system prompt where given."""
+        self.runtime.journal.restore(entries)
+        await self.runtime.journal.record(
+            SessionResumed(
+                program_version=program_version,
+                model=self.runtime.model.name,
+                tools=self._tool_names(),
+                system=system,
+            )
+        )
+
+    async def run(self, inputs: InputSource) -> LeaveReason:
+        """Turn by turn until the user leaves or a turn ends the chat."""
+        while True:
+            match await inputs.next():
+                case Leave(reason):
+                    break
+                case UserInput(text):
+                    outcome = await self.turn(text)
+                    if outcome.reason == "chat_ended":
+                        reason: LeaveReason = "end_chat"
+                        break
+                    if outcome.reason == "terminated":
+                        reason = "terminated"
+                        break
+        await self.end(reason)
+        return reason
+
+    async def turn(self, text: str) -> Outcome:
+        """Runs one turn to its outcome; every way of ending is recorded. Cancelling the caller cancels it."""
+        journal, clock = self.runtime.journal, self.runtime.clock
+        started = clock.monotonic()
+        self._cancelled = None
+        self.runtime.stopped_by = "the user"
+        await journal.record(TurnStarted())
+        await journal.record(UserSaid(text=storable(text)))
+        self._task = asyncio.create_task(Turn(self.runtime, self._take_steering).run())
+        try:
+            outcome = await self._task
+        except asyncio.CancelledError:
+            reason = self._cancelled or "interrupted"
+            outcome = Outcome(reason, evidence=_CANCELLED[reason])
+            if self._cancelled is None:  # the caller was cancelled, not the turn alone
+                await self._end_turn(outcome, clock.monotonic() - started)
+                raise
+        finally:
+            self._task = None
+        await self._end_turn(outcome, clock.monotonic() - started)
+        return outcome
+
+    def interrupt(self, reason: CancelReason = "interrupted") -> bool:
+        """Stops the turn that runs, at once. False where none does."""
+        if self._task is None or self._task.done():
+            return False
+        if self._cancelled is None:
+            self._cancelled = reason
+            self._task.cancel()
+        return True
+
+    def steer(self, text: str) -> None:
+        """Says something to the turn that runs; the model hears it at its next iteration."""
+        self._steering.append(storable(text))
+
+    async def end(self, reason: LeaveReason) -> None:
+        await self.runtime.journal.record(SessionEnded(reason=reason))
+
+    async def _end_turn(self, outcome: Outcome, seconds: float) -> None:
+        spent = self.runtime.journal.state.turn_spent
+        await self.runtime.journal.record(
+            TurnEnded(
+                kind=outcome.kind,
+                reason=outcome.reason,
+                answer=outcome.answer,
+                evidence=outcome.evidence,
+                iterations=spent.iterations,
+                tool_calls=spent.tool_calls,
+                usage=spent.usage,
+                cost_usd=spent.cost_usd,
+                duration_s=seconds,
+            )
+        )
+
+    def _take_steering(self) -> list[str]:
+        taken, self._steering = self._steering, []
+        return taken
+
+    def _tool_names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.runtime.toolbox.specs())
+
+
+_CANCELLED: dict[CancelReason, str] = {
+    "interrupted": "Interrupted by the user.",
+    "terminated": "The program was told to end.",
+}

@@ -1,0 +1,1 @@
+"""Chat models: everything that answers queries, behind the one port `ChatModel`."""

@@ -1,0 +1,1 @@
+"""The event log, from which sessions resume."""

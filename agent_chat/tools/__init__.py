@@ -1,0 +1,1 @@
+"""Tools: declared by typed functions, gathered in a toolbox."""
