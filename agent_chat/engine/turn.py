@@ -26,6 +26,9 @@ class Turn:
         self._started = runtime.clock.monotonic()
         self._done: list[Observed] = []
         self._text = ""
+        """What the model wrote last beside its calls: the best partial answer so far."""
+        self._cut = ""
+        """The answer so far, when the output limit cut it off."""
         self._invalid = 0
         self._continuations = 0
 
@@ -42,14 +45,14 @@ class Turn:
             match step:
                 case Answered(text):
                     ended = self._runtime.journal.state.chat_end_asked
-                    return Outcome("chat_ended" if ended else "final_answer", self._text + text)
+                    return Outcome("chat_ended" if ended else "final_answer", self._cut + text)
                 case CutOff(text):
-                    self._text += text
+                    self._cut += text
                     self._continuations += 1
                     if self._continuations > self._runtime.rules.max_continuations:
-                        return Outcome("output_truncated", self._text, self._truncated())
+                        return Outcome("output_truncated", self._cut, self._truncated())
                 case Acted():
-                    self._text, self._continuations = step.text, 0
+                    self._text, self._cut, self._continuations = step.text, "", 0
                     self._done.extend(step.observed)
                     if stop := await self._judge(step.observed):
                         return stop
@@ -90,12 +93,7 @@ class Turn:
         """The first limit that is used up; warns of those that nearly are."""
         journal = self._runtime.journal
         for scope, limits, spent in self._budgets():
-            if (
-                limits.cost is not None
-                and not spent.cost_known
-                and (scope, "cost") not in journal.state.warned
-            ):
-                journal.state.warned.add((scope, "cost"))
+            if limits.cost is not None and not spent.cost_known and not journal.state.cost_warned:
                 await journal.record(CostUnknown(model=self._runtime.model.name))
             for use in uses(limits, spent, self._elapsed()):
                 if use.reached:
