@@ -23,6 +23,7 @@ from _progress import SetupError, say, step
 ROOT = Path(__file__).resolve().parent.parent
 MUTEX = "agent-chat.lock"
 STAMP = "agent-chat.stamp"
+PROJECT = "pyproject.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def become(program: Path, arguments: list[str]) -> NoReturn:
 
 def _wanted(environment: Environment, locks: tuple[str, ...]) -> frozenset[str]:
     """The lines that the stamp must have. Scripts hold absolute paths, so a moved clone is made anew."""
-    files = ["pyproject.toml", *(f"requirements/{lock}" for lock in locks)]
+    files = [PROJECT, *(f"requirements/{lock}" for lock in locks)]
     hashes = (f"{name} {hashlib.sha256((ROOT / name).read_bytes()).hexdigest()}" for name in files)
     return frozenset([f"clone {ROOT}", f"folder {environment.folder}", *hashes])
 
@@ -97,18 +98,27 @@ def _version_line(environment: Environment) -> str:
 
 
 def _make(environment: Environment, lock: str, wanted: frozenset[str], mutex: IO[str]) -> None:
-    stamp = environment.folder / STAMP
     stamped = _stamped(environment)
-    places = {line for line in wanted if line.startswith(("clone ", "folder "))}
-    stamp.unlink(missing_ok=True)
+    (environment.folder / STAMP).unlink(missing_ok=True)
+    packages = frozenset(line for line in wanted if not line.startswith(PROJECT))
+    places = frozenset(line for line in packages if line.startswith(("clone ", "folder ")))
     if not (places <= stamped and _version_line(environment) in stamped):
         _clear(environment.folder)
         _create(environment, mutex)
-    _pip.install_lock(environment.python, ROOT / "requirements" / lock, child_environment(), mutex)
+        stamped = frozenset[str]()
+    if not packages <= stamped:
+        _pip.install_lock(environment.python, ROOT / "requirements" / lock, child_environment(), mutex)
+        stamped = packages | {_version_line(environment)}
+    stamped = frozenset(line for line in stamped if not line.startswith(PROJECT))
+    _write_stamp(environment, stamped)  # so that what fails from here on does not cost the packages
     _pip.install_project(environment.python, ROOT, child_environment(), mutex)
-    unfinished = stamp.with_suffix(".part")
-    unfinished.write_text("\n".join(sorted(wanted | {_version_line(environment)})) + "\n", "utf-8")
-    unfinished.replace(stamp)
+    _write_stamp(environment, stamped | wanted)
+
+
+def _write_stamp(environment: Environment, lines: frozenset[str]) -> None:
+    unfinished = environment.folder / f"{STAMP}.part"
+    unfinished.write_text("\n".join(sorted(lines)) + "\n", "utf-8")
+    unfinished.replace(environment.folder / STAMP)
 
 
 def _create(environment: Environment, mutex: IO[str]) -> None:
