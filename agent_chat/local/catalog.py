@@ -1,13 +1,13 @@
 """The embedded models we know: what each is, what it needs, and where its weights come from."""
 
 import difflib
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from agent_chat.local.errors import LocalModelError
+from agent_chat.local.machine import gib
 
 PREFIX = "local/"
 FILE_PREFIX = "local:"
@@ -150,48 +150,8 @@ def default_entry(memory: int | None, disk: int | None) -> tuple[CatalogEntry, s
         ("free disk space", disk, _QWEN_1_5B.size),
     ):
         if have is not None and have < need:
-            return _QWEN_0_5B, f"{short} is short: {_gib(have)} available, {_gib(need)} needed for {_QWEN_1_5B.name}"
+            return (
+                _QWEN_0_5B,
+                f"{short} is short: {gib(have)} available, {gib(need)} needed for {_QWEN_1_5B.name}",
+            )
     return _QWEN_1_5B, "the default embedded model"
-
-
-def available_memory(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """RAM that can be used now, in bytes: what the kernel calls available, or less under a container's limit.
-
-    None where the system does not tell (not Linux).
-    """
-    found = [value for value in (_kernel_available(meminfo), _cgroup_available(cgroup)) if value is not None]
-    return min(found, default=None)
-
-
-def available_disk(folder: Path) -> int | None:
-    """Free bytes on the file system that holds `folder` (or its nearest existing parent); None if unknown."""
-    for place in (folder, *folder.parents):
-        try:
-            return shutil.disk_usage(place).free
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return None
-    return None
-
-
-def _kernel_available(meminfo: Path) -> int | None:
-    try:
-        for line in meminfo.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return None
-
-
-def _cgroup_available(cgroup: Path) -> int | None:
-    try:
-        limit = int((cgroup / "memory.max").read_text())
-        return max(0, limit - int((cgroup / "memory.current").read_text()))
-    except (OSError, ValueError):  # no limit is the word "max"
-        return None
-
-
-def _gib(size: int) -> str:
-    return f"{size / 1024**3:.1f} GiB"

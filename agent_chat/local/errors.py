@@ -1,4 +1,4 @@
-"""The one failure of the embedded model: it carries what to do next."""
+"""The failures of the embedded model. Each carries what to do next."""
 
 
 class LocalModelError(Exception):
@@ -14,3 +14,23 @@ class LocalModelError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
+class ContextOverflow(LocalModelError):
+    """The prompt does not fit the model's context. `prompt_tokens` and `context` count tokens (0: unknown)."""
+
+    def __init__(self, prompt_tokens: int, context: int) -> None:
+        super().__init__(
+            f"The request has {prompt_tokens} tokens; the embedded model's context holds {context}.",
+            "Shorten the conversation, or use a model with a larger context.",
+        )
+        self.prompt_tokens = prompt_tokens
+        self.context = context
+
+
+class RequestRefused(LocalModelError):
+    """llama.cpp refused the request as it stands: asking again with the same request cannot work."""
+
+
+class MismatchedOutput(LocalModelError):
+    """What the model wrote is neither plain text nor a complete tool call."""
