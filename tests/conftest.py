@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import pytest
+from support.fixtures import Command, OpenTerminal, ProviderFactory
+from support.process import HasBaseUrl, Result, clean_env, run
 from support.provider import OpenAIReply, ScriptedProvider
 
-
-class ProviderFactory(Protocol):
-    """Starts a scripted provider; the test fails when its script was not followed."""
-
-    def __call__(
-        self,
-        *replies: OpenAIReply,
-        strict: bool = False,
-        models: Sequence[str] | None = None,
-        allow_unused: bool = False,
-        allow_failures: bool = False,
-    ) -> ScriptedProvider: ...
+if TYPE_CHECKING:
+    from support.terminal import Terminal
 
 
 @pytest.fixture
@@ -62,3 +55,56 @@ def workspace(tmp_path: Path) -> Path:
     path = tmp_path / "workspace"
     path.mkdir()
     return path
+
+
+@pytest.fixture
+def single(home: Path, workspace: Path) -> Command:
+    """`single("hi", provider=p)`: `agent-single hi` to its end."""
+    return _command("agent-single", home, workspace)
+
+
+@pytest.fixture
+def chat(home: Path, workspace: Path) -> Command:
+    """`chat(provider=p, stdin=b"one\\ntwo\\n")`: `agent-chat` fed from a pipe, to its end."""
+    return _command("agent-chat", home, workspace)
+
+
+@pytest.fixture
+def terminal(home: Path, workspace: Path) -> Iterator[OpenTerminal]:
+    """`terminal("agent-chat", provider=p, rows=10)`: a program in a pseudo-terminal, killed afterwards."""
+    if sys.platform == "win32":
+        pytest.skip("needs a pseudo-terminal")
+    from support.terminal import Terminal
+
+    with ExitStack() as stack:
+
+        def start(
+            *args: str,
+            provider: HasBaseUrl | None = None,
+            rows: int = 24,
+            cols: int = 80,
+            answer_queries: bool = True,
+            **env: str | None,
+        ) -> Terminal:
+            environment = clean_env(home, provider, **{"TERM": "xterm-256color", **env})
+            return stack.enter_context(
+                Terminal(
+                    args, env=environment, rows=rows, cols=cols, cwd=workspace, answer_queries=answer_queries
+                )
+            )
+
+        yield start
+
+
+def _command(name: str, home: Path, workspace: Path) -> Command:
+    def command(
+        *args: str,
+        provider: HasBaseUrl | None = None,
+        stdin: bytes | None = None,
+        timeout: float = 30.0,
+        **env: str | None,
+    ) -> Result:
+        environment = clean_env(home, provider, **env)
+        return run([name, *args], env=environment, stdin=stdin, cwd=workspace, timeout=timeout)
+
+    return command
