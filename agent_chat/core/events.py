@@ -24,9 +24,10 @@ SCHEMA_VERSION = 1
 """Raised when the meaning of an event changes; adding a type or an optional field does not."""
 
 LeaveReason = Literal["exit", "eof", "end_chat", "interrupted", "terminated", "one_shot"]
-DiscardReason = Literal["broken", "empty", "filtered"]
+DiscardReason = Literal["empty", "filtered", "no_summary"]
 LimitName = Literal["iterations", "tool_calls", "tokens", "cost", "time"]
 Scope = Literal["turn", "session"]
+Purpose = Literal["answer", "summary"]
 
 
 class _Event(BaseModel):
@@ -152,7 +153,7 @@ class ModelReplied(_Event):
     cost_usd: float | None
     reasoning: str = ""
     extras: dict[str, Any] = Field(default_factory=dict[str, Any])
-    purpose: Literal["answer", "summary"] = "answer"
+    purpose: Purpose = "answer"
     duration_s: float
 
 

@@ -32,13 +32,13 @@ class UserMessage:
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class AssistantMessage:
     text: str
     calls: tuple[ToolCall, ...] = ()
     model: str = ""
     """The model that wrote it, as its provider knows it: `extras` go back to that model only."""
-    extras: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extras: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
     """Provider fields that must travel back unchanged, such as `reasoning_content` and `thinking_blocks`."""
 
 

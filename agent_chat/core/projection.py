@@ -97,9 +97,7 @@ class Projection:
             self._messages.append(UserMessage(text))
 
     def _add_reply(self, event: ModelReplied) -> None:
-        # A summary is asked for without tools; calls in it were never considered.
-        calls = event.calls if event.purpose == "answer" else ()
-        sendable = tuple(replace(call, arguments=_sendable(call.arguments)) for call in calls)
+        sendable = tuple(replace(call, arguments=_sendable(call.arguments)) for call in event.calls)
         self._add_assistant(AssistantMessage(event.text, sendable, event.model, event.extras))
         self._open_calls = sendable
         self._open = {call.id: None for call in sendable}

@@ -56,7 +56,7 @@ class State:
                 self.session_spent.iterations += 1
             case ModelReplied() as reply:
                 self._add_reply(reply)
-                self.unanswered = {call.id for call in reply.calls} if reply.purpose == "answer" else set()
+                self.unanswered = {call.id for call in reply.calls}
                 self.phase = "acting" if self.unanswered else self.phase
             case ReplyDiscarded() as reply:
                 self._add_reply(reply)

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 
 def storable(text: str) -> str:
-    """The text with lone surrogates, which no UTF-8 can carry, replaced by U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _has_surrogate(text) else text
-
-
-def _has_surrogate(text: str) -> bool:
+    """The text in a form that UTF-8 can carry: split surrogate pairs joined, lone ones made U+FFFD."""
     try:
-        text.encode("utf-8")
+        text.encode()
     except UnicodeEncodeError:
-        return True
-    return False
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agent_chat.core.errors import ModelFailure
 from agent_chat.core.observation import excerpt
 from agent_chat.core.outcome import Outcome, StopReason
-from agent_chat.engine.iteration import ask, replied
+from agent_chat.engine.iteration import ask, discard, replied
 from agent_chat.engine.runtime import Runtime
 from agent_chat.engine.tool_calls import Observed
 
@@ -37,7 +37,10 @@ async def _summary(runtime: Runtime, evidence: str) -> str:
         reply, seconds = await ask(runtime, request, with_tools=False, max_output_tokens=limit)
     except ModelFailure:
         return ""
-    await runtime.journal.record(replied(reply, seconds).model_copy(update={"purpose": "summary"}))
+    if reply.calls or not reply.text.strip():
+        await discard(runtime, reply, "no_summary")
+        return ""
+    await runtime.journal.record(replied(reply, seconds, "summary"))
     return reply.text.strip()
 
 

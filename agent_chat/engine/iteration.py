@@ -18,6 +18,7 @@ from agent_chat.core.events import (
     IterationEnded,
     IterationStarted,
     ModelReplied,
+    Purpose,
     ReplyDiscarded,
     ReplyInterrupted,
 )
@@ -88,10 +89,10 @@ async def _step(runtime: Runtime, request: str | None) -> Step:
                 await _keep(runtime, reply, seconds)
                 return Acted(reply.text, tuple(await run_intents(runtime, reply)))
             case Filtered():
-                await _discard(runtime, reply, "filtered")
+                await discard(runtime, reply, "filtered")
                 return Failed("content_filtered", f"The content filter of {reply.model} withheld the answer.")
             case Empty():
-                await _discard(runtime, reply, "empty")
+                await discard(runtime, reply, "empty")
     return Failed("empty_reply", f"{runtime.model.name} returned nothing: neither text nor a tool call.")
 
 
@@ -154,10 +155,10 @@ async def ask(
 
 
 async def _keep(runtime: Runtime, reply: Reply, seconds: float) -> None:
-    await runtime.journal.record(replied(reply, seconds))
+    await runtime.journal.record(replied(reply, seconds, "answer"))
 
 
-def replied(reply: Reply, seconds: float) -> ModelReplied:
+def replied(reply: Reply, seconds: float, purpose: Purpose) -> ModelReplied:
     return ModelReplied(
         model=reply.model,
         text=reply.text,
@@ -167,11 +168,12 @@ def replied(reply: Reply, seconds: float) -> ModelReplied:
         cost_usd=reply.cost_usd,
         reasoning=reply.reasoning,
         extras=dict(reply.extras),
+        purpose=purpose,
         duration_s=seconds,
     )
 
 
-async def _discard(runtime: Runtime, reply: Reply, reason: DiscardReason) -> None:
+async def discard(runtime: Runtime, reply: Reply, reason: DiscardReason) -> None:
     await runtime.journal.record(
         ReplyDiscarded(model=reply.model, reason=reason, usage=reply.usage, cost_usd=reply.cost_usd)
     )

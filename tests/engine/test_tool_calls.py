@@ -1,0 +1,227 @@
+"""Reads run together, effects one by one; results go back in the order of the calls."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.engine import FakeTool, ManualClock, bench, call, echo, settle, violations
+
+from agent_chat.core.events import IntentRejected, ToolFinished, ToolRetried, ToolStarted
+from agent_chat.core.model import ToolOutput
+from agent_chat.core.observation import Effect, ToolResult
+from agent_chat.core.permissions import AllowEffects
+from agent_chat.core.ports import Approval, ApprovalRequest, Approved, Denied, ToolContext
+from agent_chat.engine.runtime import Rules
+from agent_chat.models.scripted import ScriptedModel, calls, text
+
+
+class Gates:
+    """Tools that wait until they are let through, and tell when they began."""
+
+    def __init__(self) -> None:
+        self.running: list[str] = []
+        self.opened: dict[str, asyncio.Event] = {}
+
+    def tool(self, name: str, effect: Effect) -> FakeTool:
+        self.opened[name] = asyncio.Event()
+
+        async def body(_: object) -> str:
+            self.running.append(name)
+            await self.opened[name].wait()
+            self.running.remove(name)
+            return f"{name} done"
+
+        return FakeTool(name, body, effect=effect)
+
+    async def open(self, name: str) -> None:
+        self.opened[name].set()
+        await settle()
+
+
+async def test_reads_run_together_and_answer_in_the_order_of_the_calls() -> None:
+    gates = Gates()
+    wanted = calls(call("c1", "a"), call("c2", "b"), call("c3", "c"))
+    b = bench(ScriptedModel(wanted, text("ok")), *(gates.tool(name, "read") for name in "abc"))
+    turn = asyncio.create_task(b.session.turn("hi"))
+    await settle()
+    assert gates.running == ["a", "b", "c"]
+    for name in "cba":
+        await gates.open(name)
+    await turn
+    assert [one.name for one in b.sink.of(ToolFinished)] == ["c", "b", "a"]
+    assert b.tool_texts() == ["a done", "b done", "c done"]
+
+
+async def test_effects_run_one_at_a_time_in_their_place() -> None:
+    gates = Gates()
+    tools = [
+        gates.tool("r1", "read"),
+        gates.tool("w1", "write"),
+        gates.tool("w2", "execute"),
+        gates.tool("r2", "read"),
+    ]
+    wanted = calls(call("c1", "r1"), call("c2", "w1"), call("c3", "w2"), call("c4", "r2"))
+    b = bench(ScriptedModel(wanted, text("ok")), *tools)
+    turn = asyncio.create_task(b.session.turn("hi"))
+    for name in ("r1", "w1", "w2", "r2"):
+        await settle()
+        assert gates.running == [name]
+        await gates.open(name)
+    await turn
+    assert b.tool_texts() == ["r1 done", "w1 done", "w2 done", "r2 done"]
+
+
+async def test_reads_that_run_together_are_bounded() -> None:
+    gates = Gates()
+    tools = [gates.tool(f"t{n}", "read") for n in range(5)]
+    wanted = calls(*(call(f"c{n}", f"t{n}") for n in range(5)))
+    b = bench(ScriptedModel(wanted, text("ok")), *tools, rules=Rules(max_parallel=2))
+    turn = asyncio.create_task(b.session.turn("hi"))
+    await settle()
+    assert len(gates.running) == 2
+    for n in range(5):
+        await gates.open(f"t{n}")
+    await turn
+    assert violations(b.messages()) == []
+
+
+async def test_a_tool_that_takes_too_long_is_stopped() -> None:
+    ended: list[str] = []
+
+    async def forever(_: object) -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("stopped")
+        return ""
+
+    clock = ManualClock()
+    slow = FakeTool("slow", forever, timeout=3)
+    b = bench(ScriptedModel(calls(call("c1", "slow")), text("ok")), slow, clock=clock)
+    turn = asyncio.create_task(b.session.turn("hi"))
+    await b.sink.wait_for(ToolStarted)
+    await settle()
+    await clock.advance(3)
+    await turn
+    assert ended == ["stopped"]
+    [finished] = b.sink.of(ToolFinished)
+    assert (finished.ok, finished.error_type) == (False, "timeout")
+    assert "after 3 s" in finished.content
+
+
+async def test_a_failure_that_may_pass_is_tried_again_with_growing_waits() -> None:
+    results = [ToolResult("busy", ok=False, retryable=True)] * 2 + [ToolResult("there")]
+    clock = ManualClock(instant=True)
+    flaky = FakeTool("flaky", lambda _: results.pop(0), on_failure="retry", retries=3, timeout=None)
+    b = bench(ScriptedModel(calls(call("c1", "flaky")), text("ok")), flaky, clock=clock)
+    await b.session.turn("hi")
+    assert b.tool_texts() == ["there"]
+    assert [one.seconds for one in b.sink.of(ToolRetried)] == [0.5, 1.0]
+    assert len({context.idempotency_key for context in flaky.contexts}) == 1
+
+
+async def test_a_failure_that_cannot_pass_is_not_tried_again() -> None:
+    broken = FakeTool("broken", lambda _: ToolResult("no", ok=False), on_failure="retry", retries=3)
+    b = bench(ScriptedModel(calls(call("c1", "broken")), text("ok")), broken)
+    await b.session.turn("hi")
+    assert len(broken.contexts) == 1
+
+
+async def test_every_call_has_its_own_idempotency_key() -> None:
+    tool = FakeTool("t", lambda _: "x", effect="write")
+    wanted = calls(call("c1", "t"), call("c2", "t"))
+    b = bench(ScriptedModel(wanted, wanted, text("ok")), tool)
+    await b.session.turn("hi")
+    keys = [context.idempotency_key for context in tool.contexts]
+    assert len(set(keys)) == 4
+    assert keys == [one.idempotency_key for one in b.sink.of(ToolStarted)]
+
+
+async def test_a_long_result_is_shown_in_part_and_kept_whole() -> None:
+    whole = "".join(f"line {n}\n" for n in range(10_000))
+    b = bench(ScriptedModel(calls(call("c1", "big")), text("ok")), FakeTool("big", lambda _: whole))
+    await b.session.turn("hi")
+    [shown] = b.tool_texts()
+    assert len(shown) < 17_000
+    assert shown.startswith("line 0\n")
+    assert shown.endswith("line 9999\n")
+    [finished] = b.sink.of(ToolFinished)
+    assert finished.size == len(whole)
+    assert finished.stored is not None
+    assert finished.stored in shown
+    assert b.results.get(finished.stored) == whole
+
+
+async def test_what_no_utf8_can_carry_is_replaced() -> None:
+    b = bench(ScriptedModel(calls(call("c1", "odd")), text("ok")), FakeTool("odd", lambda _: "a\ud800b"))
+    await b.session.turn("hi")
+    "".join(b.tool_texts()).encode()
+    assert b.tool_texts()[0].startswith("a")
+
+
+async def test_output_is_shown_while_the_tool_runs() -> None:
+    class Chatty(FakeTool):
+        async def run(self, arguments: object, context: ToolContext) -> ToolResult:
+            context.output("half way")
+            return ToolResult("done")
+
+    b = bench(ScriptedModel(calls(call("c1", "chatty")), text("ok")), Chatty("chatty", lambda _: ""))
+    await b.session.turn("hi")
+    assert ToolOutput("c1", "half way") in b.sink.deltas
+
+
+async def test_an_effect_that_nobody_may_approve_is_denied() -> None:
+    write = FakeTool("write", lambda _: "written", effect="write")
+    model = ScriptedModel(calls(call("c1", "write"), call("c2", "echo", '{"text": "a"}')), text("ok"))
+    b = bench(model, write, echo(), approver=AllowEffects({"read"}))
+    assert (await b.session.turn("hi")).answer == "ok"
+    [rejected] = b.sink.of(IntentRejected)
+    assert rejected.reason == "denied"
+    assert write.contexts == []
+
+
+class _Answers:
+    def __init__(self, approval: Approval) -> None:
+        self.approval = approval
+        self.requests: list[ApprovalRequest] = []
+
+    async def review(self, request: ApprovalRequest) -> Approval:
+        self.requests.append(request)
+        return self.approval
+
+
+async def test_the_approver_may_change_the_arguments() -> None:
+    write = FakeTool("write", lambda arguments: f"wrote {arguments['path']}", effect="write")
+    b = bench(
+        ScriptedModel(calls(call("c1", "write", '{"path": "a"}')), text("ok")),
+        write,
+        approver=_Answers(Approved({"path": "b"})),
+    )
+    await b.session.turn("hi")
+    assert b.tool_texts() == ["wrote b"]
+
+
+async def test_a_final_denial_fails_the_turn() -> None:
+    write = FakeTool("write", lambda _: "written", effect="write")
+    b = bench(ScriptedModel(calls(call("c1", "write"))), write, approver=_Answers(Denied("no", final=True)))
+    outcome = await b.session.turn("hi")
+    assert (outcome.kind, outcome.reason) == ("failed", "permission_denied")
+    assert violations(b.messages()) == []
+
+
+async def test_nobody_is_asked_about_a_call_that_could_not_run_anyway() -> None:
+    approver = _Answers(Approved())
+    b = bench(ScriptedModel(calls(call("c1", "echo", "{}")), text("ok")), echo(), approver=approver)
+    await b.session.turn("hi")
+    assert approver.requests == []
+
+
+@pytest.mark.parametrize("arguments", ["", " "])
+async def test_r07_empty_arguments_are_no_arguments(arguments: str) -> None:
+    tick = FakeTool("tick", lambda arguments: f"ticked {dict(arguments)}")
+    model = ScriptedModel(calls(call("c1", "tick", arguments)), text("ok"))
+    b = bench(model, tick)
+    await b.session.turn("hi")
+    assert b.tool_texts() == ["ticked {}"]
+    assert model.queries[1].messages[-2].calls[0].arguments == "{}"  # type: ignore[union-attr]
