@@ -23,7 +23,12 @@ def test_an_excerpt_keeps_head_and_tail_and_says_how_much_is_left_out(text: str,
 
 @pytest.mark.parametrize(
     ("text", "kept"),
-    [("plain", "plain"), ("é 日本 🧑‍🔧", "é 日本 🧑‍🔧"), ("a\ud800b", "a\ufffd\ufffd\ufffdb")],
+    [
+        ("plain", "plain"),
+        ("é 日本 🧑", "é 日本 🧑"),
+        ("a\ud800b", "a\ufffdb"),
+        ("\ud83d\ude00", "😀"),
+    ],
 )
 def test_only_what_cannot_be_stored_is_replaced(text: str, kept: str) -> None:
     assert storable(text) == kept
