@@ -1,0 +1,43 @@
+"""What the program's end tells a script."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from agent_chat.core.outcome import Outcome
+
+
+class ExitCode(IntEnum):
+    COMPLETED = 0
+    FAILED = 1
+    USAGE = 2
+    """Wrong usage or configuration; nothing was sent."""
+    DEGRADED = 3
+    NEEDS_PERSON = 4
+    TRY_LATER = 75
+    HANGUP = 129
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+    TERMINATED = 143
+
+
+def exit_code(outcome: Outcome) -> ExitCode:
+    """The code with which a one-shot ends after this outcome."""
+    match outcome.reason:
+        case "interrupted":
+            return ExitCode.INTERRUPTED
+        case "terminated":
+            return ExitCode.TERMINATED
+        case "model_unavailable" | "model_rate_limited":
+            return ExitCode.TRY_LATER
+        case "permission_denied" | "awaiting_approval":
+            return ExitCode.NEEDS_PERSON
+        case _:
+            pass
+    match outcome.kind:
+        case "completed":
+            return ExitCode.COMPLETED
+        case "degraded":
+            return ExitCode.DEGRADED
+        case "failed" | "cancelled" | "suspended":
+            return ExitCode.FAILED
