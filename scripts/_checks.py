@@ -16,7 +16,8 @@ def run_checks(environment: Environment) -> int:
     return _first_failure(
         _run(environment, "ruff", "check", "--quiet", ".", *scripts),
         _run(environment, "ruff", "format", "--check", "--quiet", ".", *scripts),
-        _run(environment, "pyright", *places, *scripts),
+        # Told where the packages are, or it looks beside whichever Python is first on PATH.
+        _run(environment, "pyright", "--pythonpath", str(environment.python), *places, *scripts),
     )
 
 

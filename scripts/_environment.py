@@ -105,9 +105,13 @@ def _make(environment: Environment, lock: str, wanted: frozenset[str], mutex: IO
     if not (places <= stamped and _version_line(environment) in stamped):
         _clear(environment.folder)
         _create(environment, mutex)
-        stamped = frozenset[str]()
+        stamped = places | {_version_line(environment)}
     if not packages <= stamped:
-        _pip.install_lock(environment.python, ROOT / "requirements" / lock, child_environment(), mutex)
+        try:
+            _pip.install_lock(environment.python, ROOT / "requirements" / lock, child_environment(), mutex)
+        except _pip.NothingChangedError:
+            _write_stamp(environment, stamped)
+            raise
         stamped = packages | {_version_line(environment)}
     stamped = frozenset(line for line in stamped if not line.startswith(PROJECT))
     _write_stamp(environment, stamped)  # so that what fails from here on does not cost the packages

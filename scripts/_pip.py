@@ -10,6 +10,7 @@ from typing import IO
 from _progress import SetupError, Step, step
 
 _LOCKED = re.compile(r"^[A-Za-z0-9][^\s=]*==", re.MULTILINE)
+_CHANGES_BEGIN = "Installing collected packages"
 _TAIL = 12  # lines of pip's output shown after a failure
 
 _NETWORK = (
@@ -24,8 +25,15 @@ _NETWORK = (
 )
 
 
+class NothingChangedError(SetupError):
+    """pip gave up before it touched the environment: what was installed before still works."""
+
+
 def install_lock(python: Path, lock: Path, environ: dict[str, str], mutex: IO[str]) -> None:
-    """Installs all that `lock` names: wheels only, so that nothing of theirs runs during the installation."""
+    """Installs all that `lock` names: wheels only, so that nothing of theirs runs during the installation.
+
+    Raises SetupError, and NothingChangedError when the environment is as it was.
+    """
     count = len(_LOCKED.findall(lock.read_text("utf-8")))
     arguments = ["--require-hashes", "--only-binary", ":all:", "-r", str(lock)]
     _install(python, f"installing {count} packages of {lock.name}", arguments, lock, environ, mutex)
@@ -94,7 +102,9 @@ def _install(
         if code != 0:
             tail = "\n".join(output[-_TAIL:])
             reason = explain("\n".join(output), source)
-            raise SetupError(f"{what} failed. pip says:\n{tail}\n{reason}")
+            begun = any(line.startswith(_CHANGES_BEGIN) for line in output)
+            failure = SetupError if begun else NothingChangedError
+            raise failure(f"{what} failed. pip says:\n{tail}\n{reason}")
 
 
 def _short(line: str) -> str:
