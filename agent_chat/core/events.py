@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from agent_chat.core.approval import Duration, Preview
 from agent_chat.core.errors import FailureKind
 from agent_chat.core.messages import ToolCall
 from agent_chat.core.model import FinishReason, Usage
@@ -184,6 +185,30 @@ class IntentRejected(_Event):
     content: str
 
 
+class ApprovalRequested(_Event):
+    """A person is asked; ended by `approval_resolved`."""
+
+    type: Literal["approval_requested"] = "approval_requested"
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+    effect: Effect
+    preview: Preview | None
+    why: str
+
+
+class ApprovalResolved(_Event):
+    type: Literal["approval_resolved"] = "approval_resolved"
+    call_id: str
+    name: str
+    allowed: bool
+    duration: Duration = "once"
+    arguments: dict[str, Any] | None = None
+    """As the user changed them; None as proposed."""
+    message: str = ""
+    """What the model is told where it was not allowed."""
+
+
 class ToolStarted(_Event):
     """Written before the tool runs."""
 
@@ -284,6 +309,8 @@ KnownEvent = (
     | ReplyDiscarded
     | ReplyInterrupted
     | IntentRejected
+    | ApprovalRequested
+    | ApprovalResolved
     | ToolStarted
     | ToolRetried
     | ToolFinished

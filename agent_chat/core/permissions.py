@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from agent_chat.core.approval import (
+    Allowed,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    NeedsPerson,
+    Preview,
+    Verdict,
+)
 from agent_chat.core.observation import Effect
-from agent_chat.core.ports import Approval, ApprovalRequest, Approved, Denied
 
 ALL_EFFECTS: frozenset[Effect] = frozenset(("read", "write", "execute", "network"))
 
@@ -17,9 +25,10 @@ class AllowEffects:
 
     effects: Collection[Effect]
 
-    async def review(self, request: ApprovalRequest) -> Approval:
+    def judge(self, request: ApprovalRequest) -> Verdict:
         if request.effect in self.effects:
-            return Approved()
-        return Denied(
-            f"Denied: {request.name} has effects ({request.effect}), and nobody can be asked to approve it."
-        )
+            return Allowed()
+        return NeedsPerson(f"{request.name} has effects ({request.effect})")
+
+    async def ask(self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson) -> Approval:
+        return Denied(f"Denied: {verdict.why}, and nobody can be asked to approve it.")

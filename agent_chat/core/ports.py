@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from agent_chat.core.approval import Approval, ApprovalRequest, NeedsPerson, Preview, Verdict
 from agent_chat.core.events import Entry, LeaveReason, ModelNotice
 from agent_chat.core.model import Delta, ModelDelta, Query, Reply, ToolSpec
 from agent_chat.core.observation import Effect, OnFailure, ToolResult
@@ -75,6 +76,11 @@ class Tool(Protocol):
         what is wrong."""
         ...
 
+    async def preview(self, arguments: Mapping[str, Any]) -> Preview | None:
+        """What these validated arguments would do, without doing it; None where the arguments say it all.
+        May raise, which is shown as the failure it would have."""
+        ...
+
     async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         """Runs with validated arguments. May raise anything; is cancelled on time-out and interrupt, after
         which nothing of it may go on."""
@@ -97,38 +103,17 @@ class Toolbox(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
-    """Exactly what would run."""
-
-    call_id: str
-    name: str
-    arguments: Mapping[str, Any]
-    effect: Effect
-
-
-@dataclass(frozen=True, slots=True)
-class Approved:
-    arguments: Mapping[str, Any] | None = None
-    """Changed by the user; None as proposed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Denied:
-    message: str
-    """What the model is told: the observation."""
-    final: bool = False
-    """Whether the turn cannot go on."""
-
-
-Approval = Approved | Denied
-
-
 class Approver(Protocol):
-    """Decides whether a valid intent may run. May wait for a person as long as it takes; is cancelled by an
-    interrupt; never raises."""
+    """Decides whether a valid intent may run. Never raises."""
 
-    async def review(self, request: ApprovalRequest) -> Approval: ...
+    def judge(self, request: ApprovalRequest) -> Verdict:
+        """What the rules say. Never waits."""
+        ...
+
+    async def ask(self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson) -> Approval:
+        """What a person says, however long that takes; `Denied` where nobody can be asked. An interrupt
+        cancels it."""
+        ...
 
 
 class EventSink(Protocol):

@@ -7,28 +7,30 @@ in the middle of it.
 from __future__ import annotations
 
 import asyncio
-import difflib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent_chat.core.budget import uses
-from agent_chat.core.decision import was_cut_off
-from agent_chat.core.events import IntentRejected, ToolFinished, ToolRetried, ToolStarted
-from agent_chat.core.messages import ToolCall, parse_arguments
+from agent_chat.core.events import (
+    IntentRejected,
+    ToolFinished,
+    ToolRetried,
+    ToolStarted,
+)
+from agent_chat.core.messages import ToolCall
 from agent_chat.core.model import Reply, ToolOutput
 from agent_chat.core.observation import (
     NOT_STARTED,
     ErrorType,
     Observation,
-    Rejection,
     ToolResult,
     excerpt,
 )
-from agent_chat.core.ports import ApprovalRequest, Denied, Tool, ToolContext
+from agent_chat.core.ports import Tool, ToolContext
 from agent_chat.core.text import storable
 from agent_chat.engine.deadline import DeadlineExceeded, within
+from agent_chat.engine.gate import Cleared, Rejected, gate
 from agent_chat.engine.runtime import Runtime
 
 FIRST_RETRY_WAIT = 0.5
@@ -44,21 +46,6 @@ class Observed:
     """Canonical JSON of what was run, or the text as it was received where nothing ran."""
     observation: Observation
     fatal: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Cleared:
-    """An intent that passed the gate."""
-
-    tool: Tool
-    arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    reason: Rejection
-    message: str
-    final: bool = False
 
 
 async def run_intents(runtime: Runtime, reply: Reply) -> list[Observed]:
@@ -81,7 +68,7 @@ async def run_intents(runtime: Runtime, reply: Reply) -> list[Observed]:
     finally:
         for call in reply.calls:
             if call.id in runtime.journal.state.unanswered:
-                await _reject(runtime, call, _Refused("interrupted", NOT_STARTED))
+                await _reject(runtime, call, Rejected("interrupted", NOT_STARTED))
     return [observed[call.id] for call in reply.calls]
 
 
@@ -101,72 +88,22 @@ def _batches(runtime: Runtime, calls: tuple[ToolCall, ...]) -> Iterator[list[Too
 
 
 async def _run_intent(runtime: Runtime, reply: Reply, call: ToolCall) -> Observed:
-    match await _gate(runtime, reply, call):
-        case _Refused() as refused:
-            return await _reject(runtime, call, refused)
-        case _Cleared() as cleared:
+    match await gate(runtime, reply, call):
+        case Rejected() as rejected:
+            return await _reject(runtime, call, rejected)
+        case Cleared() as cleared:
             return await _run(runtime, call, cleared)
 
 
-async def _gate(runtime: Runtime, reply: Reply, call: ToolCall) -> _Cleared | _Refused:
-    """Known? allowed? arguments fit? approved? within budget? In this order."""
-    tool = runtime.toolbox.get(call.name)
-    if tool is None:
-        return _refuse_name(runtime, call.name)
-    arguments = _read_arguments(reply, call, tool)
-    if isinstance(arguments, _Refused):
-        return arguments
-    request = ApprovalRequest(call.id, call.name, arguments, tool.effect)
-    approval = await runtime.approver.review(request)
-    if isinstance(approval, Denied):
-        return _Refused("denied", approval.message, approval.final)
-    if approval.arguments is not None:
-        arguments = approval.arguments
-    for limits, spent, scope in (
-        (runtime.rules.turn, runtime.journal.state.turn_spent, "turn"),
-        (runtime.rules.session, runtime.journal.state.session_spent, "session"),
-    ):
-        for use in uses(limits, spent, 0):
-            if use.limit == "tool_calls" and use.reached:
-                return _Refused("over_budget", f"Not run: the {use.describe(scope)} is reached.")
-    return _Cleared(tool, arguments)
-
-
-def _refuse_name(runtime: Runtime, name: str) -> _Refused:
-    names = [spec.name for spec in runtime.toolbox.specs()]
-    offered = f"The tools are: {', '.join(names)}." if names else "There are no tools in this session."
-    if runtime.toolbox.exists(name):
-        return _Refused("not_allowed", f"The tool {name!r} is not allowed in this session. {offered}")
-    near = difflib.get_close_matches(name, names, n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
-    return _Refused("unknown_tool", f"Unknown tool {name!r}.{guess} {offered}")
-
-
-def _read_arguments(reply: Reply, call: ToolCall, tool: Tool) -> dict[str, Any] | _Refused:
-    if was_cut_off(reply, call):
-        return _Refused(
-            "cut_off",
-            "Not run: the reply hit the output limit in the middle of this call. Issue a shorter call again.",
-        )
-    arguments = parse_arguments(call.arguments)
-    if arguments is None:
-        received = excerpt(call.arguments, 500).text
-        return _Refused("invalid_arguments", f"Not run: the arguments are not a JSON object: {received}")
-    try:
-        return tool.validate(arguments)
-    except ValueError as error:
-        return _Refused("invalid_arguments", f"Not run: {error}")
-
-
-async def _reject(runtime: Runtime, call: ToolCall, refused: _Refused) -> Observed:
-    content = storable(refused.message)
+async def _reject(runtime: Runtime, call: ToolCall, rejected: Rejected) -> Observed:
+    content = storable(rejected.message)
     await runtime.journal.record(
-        IntentRejected(call_id=call.id, name=call.name, reason=refused.reason, content=content)
+        IntentRejected(call_id=call.id, name=call.name, reason=rejected.reason, content=content)
     )
-    return Observed(call, call.arguments, Observation(False, content, refused.reason), fatal=refused.final)
+    return Observed(call, call.arguments, Observation(False, content, rejected.reason), fatal=rejected.final)
 
 
-async def _run(runtime: Runtime, call: ToolCall, cleared: _Cleared) -> Observed:
+async def _run(runtime: Runtime, call: ToolCall, cleared: Cleared) -> Observed:
     journal, tool, arguments = runtime.journal, cleared.tool, cleared.arguments
     state = journal.state
     key = f"{journal.session_id}:{state.turn}:{state.iteration}:{call.id}"

@@ -7,11 +7,27 @@ import asyncio
 import pytest
 from support.engine import FakeTool, ManualClock, bench, call, echo, settle, violations
 
-from agent_chat.core.events import IntentRejected, ToolFinished, ToolRetried, ToolStarted
+from agent_chat.core.approval import (
+    Approval,
+    ApprovalRequest,
+    Approved,
+    Denied,
+    NeedsPerson,
+    Preview,
+    Verdict,
+)
+from agent_chat.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    IntentRejected,
+    ToolFinished,
+    ToolRetried,
+    ToolStarted,
+)
 from agent_chat.core.model import ToolOutput
 from agent_chat.core.observation import Effect, ToolResult
 from agent_chat.core.permissions import AllowEffects
-from agent_chat.core.ports import Approval, ApprovalRequest, Approved, Denied, ToolContext
+from agent_chat.core.ports import ToolContext
 from agent_chat.engine.runtime import Rules
 from agent_chat.models.scripted import ScriptedModel, calls, text
 
@@ -186,7 +202,11 @@ class _Answers:
         self.approval = approval
         self.requests: list[ApprovalRequest] = []
 
-    async def review(self, request: ApprovalRequest) -> Approval:
+    def judge(self, request: ApprovalRequest) -> Verdict:
+        return NeedsPerson("a test asks")
+
+    async def ask(self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson) -> Approval:
+        assert preview is not None
         self.requests.append(request)
         return self.approval
 
@@ -196,10 +216,13 @@ async def test_the_approver_may_change_the_arguments() -> None:
     b = bench(
         ScriptedModel(calls(call("c1", "write", '{"path": "a"}')), text("ok")),
         write,
-        approver=_Answers(Approved({"path": "b"})),
+        approver=_Answers(Approved(arguments={"path": "b"})),
     )
     await b.session.turn("hi")
     assert b.tool_texts() == ["wrote b"]
+    [asked], [resolved] = b.sink.of(ApprovalRequested), b.sink.of(ApprovalResolved)
+    assert (asked.arguments, asked.why) == ({"path": "a"}, "a test asks")
+    assert (resolved.allowed, resolved.arguments) == (True, {"path": "b"})
 
 
 async def test_a_final_denial_fails_the_turn() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from agent_chat.core.approval import Preview
 from agent_chat.core.budget import Limits
 from agent_chat.core.events import Entry, Event
 from agent_chat.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
@@ -127,6 +128,9 @@ class FakeTool:
             if name not in arguments:
                 raise ValueError(f"missing argument {name!r}")
         return dict(arguments)
+
+    async def preview(self, arguments: Mapping[str, Any]) -> Preview | None:
+        return Preview("text", f"would do {self.name}")
 
     async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         self.contexts.append(context)
