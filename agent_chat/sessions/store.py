@@ -1,0 +1,192 @@
+"""The door to all sessions: starts, resumes, finds, lists and reads them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from agent_chat.core.errors import UserError
+from agent_chat.core.events import Entry
+from agent_chat.core.ports import EventSink, ResultStore
+from agent_chat.sessions import ownership, reading
+from agent_chat.sessions.database import Database, reason_of
+from agent_chat.sessions.folder import NoFolder, create_private, state_folder
+from agent_chat.sessions.ids import create_session_id
+from agent_chat.sessions.log import SessionLog
+from agent_chat.sessions.memory import MemoryLog
+from agent_chat.sessions.ownership import Ownership
+from agent_chat.sessions.reading import LoadedSession
+from agent_chat.sessions.results import MemoryResults, StoredResults
+from agent_chat.sessions.schema import NewerSchema
+from agent_chat.sessions.summary import SessionSummary
+
+OnProblem = Callable[[str], None]
+"""Is given one line for the user."""
+
+FILE_NAME = "sessions.db"
+
+
+class OpenLog(EventSink, Protocol):
+    """The log of a session that is running."""
+
+    @property
+    def session_id(self) -> str: ...
+
+    def close(self) -> None:
+        """Gives the session free. Never raises; may be called twice."""
+        ...
+
+
+class Sessions(Protocol):
+    """Where sessions are kept."""
+
+    @property
+    def results(self) -> ResultStore: ...
+
+    def create(self, now: float) -> OpenLog:
+        """The log of a new session. `now`: seconds since the epoch. Never raises."""
+        ...
+
+    def resume(self, session_id: str) -> tuple[OpenLog, tuple[Entry, ...]]:
+        """A past session, by its whole id, and its entries so far. Raises UserError where there is none, or
+        another process has it open."""
+        ...
+
+    def latest(self, workspace: str) -> str | None:
+        """The id of the session that was used last in this folder, one-shots included."""
+        ...
+
+    def resolve(self, text: str) -> str:
+        """The id that is meant by the beginning of it or by its random part. Raises UserError."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class StoreUnavailable(UserError):
+    """Sessions can be neither read nor written."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            message, hint="Set AGENT_CHAT_STATE_DIR to a folder that can be written, or use --no-session."
+        )
+
+
+class SessionStore:
+    """Sessions in a database of a folder; many processes may use it at once."""
+
+    def __init__(self, folder: Path, on_problem: OnProblem) -> None:
+        """Raises StoreUnavailable."""
+        self._folder = folder
+        self._on_problem = on_problem
+        path = folder / FILE_NAME
+        try:
+            create_private(folder)
+            self._database = Database(path)
+        except NewerSchema as error:
+            raise StoreUnavailable(
+                f"Sessions cannot be used: {path} was written by a newer version of agent-chat."
+            ) from error
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnavailable(f"Sessions cannot be kept: {path}: {reason_of(error)}.") from error
+        self.results = StoredResults(self._database, on_problem)
+
+    def create(self, now: float) -> SessionLog:
+        ownership.sweep(self._locks, now)
+        while True:
+            summary = SessionSummary(id=create_session_id(now), started=now, last=now)
+            try:
+                owned = Ownership.acquire(self._locks, summary.id, self._on_problem)
+            except ownership.SessionInUse:
+                continue  # the same second and the same random part
+            if self._load(summary.id) is None:
+                return SessionLog(self._database, summary, owned, self._on_problem)
+            owned.release()
+
+    def resume(self, session_id: str) -> tuple[SessionLog, tuple[Entry, ...]]:
+        if not self._exists(session_id):
+            raise UserError(f"There is no session {session_id!r}.")
+        # Owned before it is read: nobody may add to it in between.
+        owned = Ownership.acquire(self._locks, session_id, self._on_problem)
+        loaded = self.read(session_id)
+        return SessionLog(self._database, loaded.summary, owned, self._on_problem), loaded.entries
+
+    def read(self, session_id: str) -> LoadedSession:
+        """Says how many entries were damaged. Raises UserError where there is no such session."""
+        loaded = self._load(session_id)
+        if loaded is None:
+            raise UserError(f"There is no session {session_id!r}.")
+        if loaded.damaged:
+            count = "1 damaged entry was" if loaded.damaged == 1 else f"{loaded.damaged} damaged entries were"
+            self._on_problem(f"Session {session_id}: {count} skipped; all others are there.")
+        return loaded
+
+    def list(self, limit: int | None = None, workspace: str | None = None) -> list[SessionSummary]:
+        """The sessions used last come first. None is no limit, or every workspace."""
+        with self._database.lock:
+            return reading.list_sessions(self._database.connection, limit, workspace)
+
+    def latest(self, workspace: str) -> str | None:
+        return next((summary.id for summary in self.list(1, workspace)), None)
+
+    def resolve(self, text: str) -> str:
+        with self._database.lock:
+            return reading.resolve(self._database.connection, text)
+
+    def close(self) -> None:
+        self._database.close()
+
+    @property
+    def _locks(self) -> Path:
+        return self._folder / "locks"
+
+    def _load(self, session_id: str) -> LoadedSession | None:
+        with self._database.lock:
+            return reading.load(self._database.connection, session_id)
+
+    def _exists(self, session_id: str) -> bool:
+        with self._database.lock:
+            found = self._database.connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,))
+            return found.fetchone() is not None
+
+
+class MemorySessions:
+    """Sessions that end with the process: there are no past ones."""
+
+    def __init__(self) -> None:
+        self.results = MemoryResults()
+
+    def create(self, now: float) -> MemoryLog:
+        return MemoryLog(create_session_id(now))
+
+    def resume(self, session_id: str) -> tuple[MemoryLog, tuple[Entry, ...]]:
+        raise UserError(f"There is no session {session_id!r}: sessions are not kept here.")
+
+    def latest(self, workspace: str) -> str | None:
+        return None
+
+    def resolve(self, text: str) -> str:
+        raise UserError(f"There is no session {text!r}: sessions are not kept here.")
+
+    def close(self) -> None:
+        pass
+
+
+def open_store(on_problem: OnProblem) -> SessionStore:
+    """The user's sessions, for commands that are about nothing else. Raises StoreUnavailable."""
+    try:
+        folder = state_folder()
+    except NoFolder as error:
+        raise StoreUnavailable(f"Sessions cannot be kept: {error}.") from error
+    return SessionStore(folder, on_problem)
+
+
+def open_sessions(on_problem: OnProblem) -> Sessions:
+    """The user's sessions; where they cannot be kept it says so and keeps them in memory. Never raises."""
+    try:
+        return open_store(on_problem)
+    except StoreUnavailable as error:
+        on_problem(f"{error.message} This session is not saved.")
+        return MemorySessions()
