@@ -22,6 +22,7 @@ from support.provider import (
     RAW,
     REPEAT,
     RESET,
+    SLEEP,
     TC,
     USE,
     Gate,
@@ -326,3 +327,39 @@ def test_waiting_for_a_request_that_never_comes_is_bounded() -> None:
         pytest.raises(AssertionError, match=r"request 1 did not arrive within 0.05 s; there were 0"),
     ):
         provider.wait_for_request(1, 0.05)
+
+
+def test_a_slow_provider_takes_its_time_before_a_plain_answer_too() -> None:
+    gate = Gate()
+    gate.open()
+    with ScriptedProvider([[SLEEP(0.1), GATE(gate), HTTP(503)]]) as provider:
+        assert post(provider).status_code == 503
+    request = provider.requests[0]
+    assert request.finished_at is not None
+    assert request.finished_at - request.arrived_at >= 0.1
+    gate.wait_reached(0)
+
+
+def test_a_reply_without_the_end_mark_ends_its_body_properly() -> None:
+    with ScriptedProvider([[T("a")]]) as provider:
+        assert chunks(post(provider))[-1] != "[DONE]"
+    assert provider.requests[0].finished_at is not None
+
+
+def test_a_function_that_fails_fails_the_check() -> None:
+    def reply(request: Request) -> Sequence[Item]:
+        raise KeyError(request.path)
+
+    provider = ScriptedProvider([reply]).start()
+    answer = post(provider)
+    provider.stop()
+    assert answer.status_code == 599
+    with pytest.raises(AssertionError, match="the script failed at request 1: KeyError"):
+        provider.check()
+
+
+def test_many_clients_at_once_each_get_a_reply() -> None:
+    with ScriptedProvider([REPEAT(OK)]) as provider, ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(post, [provider] * 60))
+    assert [answer.status_code for answer in answers] == [200] * 60
+    assert len(provider.requests) == 60
