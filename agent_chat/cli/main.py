@@ -1,0 +1,77 @@
+"""The two commands' way in and out: what must be instant, and how every end becomes an exit code.
+
+`--version` needs nothing; everything else is imported when its command runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from agent_chat import __version__
+
+if TYPE_CHECKING:
+    from typer import Typer
+
+
+def chat() -> NoReturn:
+    """`agent-chat`."""
+    _leave(_run("agent-chat", sys.argv[1:]))
+
+
+def single() -> NoReturn:
+    """`agent-single`."""
+    _leave(_run("agent-single", sys.argv[1:]))
+
+
+def _run(program: str, arguments: list[str]) -> int:
+    if arguments == ["--version"]:
+        print(f"{program} {__version__}")  # noqa: T201
+        return 0
+    from typer.exceptions import Abort, TyperException
+
+    from agent_chat.core.errors import UserError
+
+    try:
+        result = _app(program)(arguments, prog_name=program, standalone_mode=False)
+    except UserError as error:
+        return _complain(program, error.message, error.hint)
+    except TyperException as error:
+        return _complain(program, error.format_message(), f"see {program} --help")
+    except (KeyboardInterrupt, Abort):
+        return 130
+    except BrokenPipeError:
+        return 141
+    except Exception as error:  # a bug of ours: never a traceback for it unless asked for
+        if os.environ.get("AGENT_CHAT_DEBUG"):
+            raise
+        what = f"internal error: {type(error).__name__}: {error}"
+        return _complain(program, what, "set AGENT_CHAT_DEBUG=1 to see where, and please report it", code=1)
+    return result if isinstance(result, int) else 0
+
+
+def _app(program: str) -> Typer:
+    if program == "agent-single":
+        from agent_chat.cli.single import app
+    else:
+        from agent_chat.cli.chat import app
+    return app
+
+
+def _complain(program: str, message: str, hint: str, code: int = 2) -> int:
+    from agent_chat.ui.sanitize import visible
+
+    text = f"{program}: {visible(message)}\n" + (f"  → {visible(hint)}\n" if hint else "")
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)  # nobody may be listening: the exit code tells
+    return code
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process at once: everything is written, and unloading the model libraries takes a second."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
