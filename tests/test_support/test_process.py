@@ -80,7 +80,8 @@ def test_a_signal_reaches_the_program(home: Path) -> None:
 
 
 def test_the_tree_is_listed_and_killed_at_the_end(home: Path) -> None:
-    code = "import subprocess; subprocess.run(['sh', '-c', 'sleep 60 & wait'])"
+    shell = "['sh', '-c', 'sleep 60 & wait'], start_new_session=True"
+    code = f"import subprocess; subprocess.run({shell})"
     with Program(python(code), env=clean_env(home)) as program:
         wait_until(lambda: len(tree(program.pid)) == 2, "the shell has started its child")
         descendants = tree(program.pid)
