@@ -1,0 +1,237 @@
+"""The settings: what can be configured, with its type, its default and what it means.
+
+The docstring below a field is its documentation: `agent-chat config keys` and docs/configuration.md are made
+of them. Everything outside `agent` is LiteLLM's own format; it is checked where we depend on it and kept as
+it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from agent_chat.core.budget import Limits
+    from agent_chat.engine.runtime import Rules
+
+Count = Annotated[int, Field(ge=1)]
+CountOrZero = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(gt=0, le=31_536_000, allow_inf_nan=False)]
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Text = Annotated[str, Field(min_length=1)]
+# YAML gives lists, and a strict tuple would refuse them.
+Names = Annotated[tuple[Text, ...], Field(strict=False)]
+
+Transport = Literal["auto", "direct", "litellm"]
+Color = Literal["auto", "always", "never"]
+
+
+class _Section(BaseModel):
+    # Nested schemas are built once, inside the outermost one.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class RoleSettings(_Section):
+    """Which model does what: a name of `model_list`, `provider/model`, `local/NAME` or `local:FILE.gguf`."""
+
+    main: Text | None = None
+    """The model that answers. Where none is named, one is chosen: see "Which model answers"."""
+    small: Text | None = None
+    """The model for small jobs such as titles; the main model where none is named."""
+
+
+class LimitSettings(_Section):
+    """Upper bounds; `null` is no bound."""
+
+    max_iterations: Count | None = None
+    """Model calls."""
+    max_tool_calls: CountOrZero | None = None
+    """Tool calls."""
+    max_tokens: Count | None = None
+    """Prompt and completion tokens together."""
+    max_cost: Dollars | None = None
+    """US dollars. Where a model's price is unknown this cannot be enforced, and that is said."""
+    max_time: Seconds | None = None
+    """Seconds."""
+
+    def to_limits(self) -> Limits:
+        from agent_chat.core.budget import Limits
+
+        return Limits(self.max_iterations, self.max_tool_calls, self.max_tokens, self.max_cost, self.max_time)
+
+
+class TurnLimitSettings(LimitSettings):
+    """Upper bounds of one turn: a user message up to its answer."""
+
+    max_iterations: Count | None = 50
+    """Model calls of a turn."""
+
+
+class ScopedLimits(_Section):
+    """Where limits apply. A turn that reaches one ends with what is known so far."""
+
+    turn: TurnLimitSettings = TurnLimitSettings.model_construct()
+    """Bounds of one turn; `--max-iterations` and its siblings set these."""
+    session: LimitSettings = LimitSettings.model_construct()
+    """Bounds of the whole session."""
+
+
+class RuleSettings(_Section):
+    """When a turn stops by itself, and how much of anything there may be."""
+
+    max_invalid: Count = 3
+    """Iterations in a row without one tool call that could be run, after which the turn stops."""
+    max_repeats: Count = 4
+    """Iterations in a row with the same calls and the same results, after which the turn stops."""
+    max_continuations: CountOrZero = 2
+    """How often an answer that hit the output limit is continued."""
+    max_parallel: Count = 16
+    """Tools that only read and run at the same time."""
+    result_limit: Annotated[int, Field(ge=200)] = 16_000
+    """Characters of a tool result that the model is shown; the whole result is kept."""
+    summary_tokens: Count = 800
+    """Output limit, in tokens, of the summary with which a turn ends that reached a limit."""
+
+
+class RequestSettings(_Section):
+    """How models are asked. `litellm_params` of one model go before these."""
+
+    connect_timeout: Seconds | None = None
+    """Seconds to reach the model's server."""
+    idle_timeout: Seconds | None = None
+    """Seconds without data after which a request counts as stalled."""
+    retries: Annotated[int, Field(ge=0, le=100)] | None = None
+    """How often a failed request is tried again."""
+    max_retry_wait: Seconds | None = None
+    """Seconds that a provider may ask us to wait; beyond them the request fails or falls back."""
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
+    """Sampling temperature; the provider's own where it is not set."""
+    max_output_tokens: Count | None = None
+    """Output limit of one reply, in tokens."""
+    reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
+    """How much a reasoning model thinks; the provider's own where it is not set."""
+    headers: Mapping[str, str] = Field(default_factory=dict[str, str])
+    """Extra HTTP headers of every request."""
+
+
+class ToolSettings(_Section):
+    """Which tools a session has."""
+
+    allow: Names = (
+        "now",
+        "calc",
+        "read_file",
+        "list_files",
+        "search_text",
+        "read_result",
+        "ask_user",
+        "end_chat",
+    )
+    """The tools that the model may call, by name. Nothing else is allowed."""
+
+
+class SessionSettings(_Section):
+    """How sessions are kept."""
+
+    keep: bool = True
+    """Whether sessions are kept, to be continued with `-c` and `-r`."""
+
+
+class DisplaySettings(_Section):
+    """What is shown, and how."""
+
+    color: Color = "auto"
+    """Colors: `auto` on a terminal only, `always`, `never`."""
+    show_reasoning: bool = True
+    """Whether a model's reasoning is shown while it thinks. It never reaches a pipe."""
+
+
+class ProfileSettings(_Section):
+    """What a profile can set: everything of `agent` but profiles."""
+
+    roles: RoleSettings = RoleSettings.model_construct()
+    """Which model does what."""
+    fallbacks: Names = ()
+    """Models to fall back on when the main one fails, in this order."""
+    api_base: Text | None = None
+    """Base address of an OpenAI-compatible server for models that are not in `model_list`."""
+    transport: Transport = "auto"
+    """`direct` speaks OpenAI's chat completions itself; `litellm` goes through LiteLLM; `auto` decides
+    by the model."""
+    system: Text | None = None
+    """The system prompt as text."""
+    system_file: Text | None = None
+    """The system prompt as a file, beside the configuration file that names it. Where neither is set, the
+    shipped prompt is used."""
+    limits: ScopedLimits = ScopedLimits.model_construct()
+    """Upper bounds of turns and sessions."""
+    rules: RuleSettings = RuleSettings.model_construct()
+    """When a turn stops by itself."""
+    request: RequestSettings = RequestSettings.model_construct()
+    """How models are asked."""
+    tools: ToolSettings = ToolSettings.model_construct()
+    """Which tools a session has."""
+    session: SessionSettings = SessionSettings.model_construct()
+    """How sessions are kept."""
+    display: DisplaySettings = DisplaySettings.model_construct()
+    """What is shown, and how."""
+
+    def to_rules(self) -> Rules:
+        """The engine's rules, limits included."""
+        from agent_chat.engine.runtime import Rules
+
+        return Rules(
+            turn=self.limits.turn.to_limits(),
+            session=self.limits.session.to_limits(),
+            max_invalid=self.rules.max_invalid,
+            max_repeats=self.rules.max_repeats,
+            max_continuations=self.rules.max_continuations,
+            max_parallel=self.rules.max_parallel,
+            result_limit=self.rules.result_limit,
+            summary_tokens=self.rules.summary_tokens,
+        )
+
+
+class AgentSettings(ProfileSettings):
+    """Our own part of the configuration."""
+
+    profiles: Mapping[str, ProfileSettings] = Field(default_factory=dict[str, ProfileSettings])
+    """Named sets of these settings, each laid over the rest by `--profile NAME`."""
+
+
+class LiteLLMParams(BaseModel):
+    """LiteLLM's parameters of one model; what we do not know is kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, defer_build=True)
+
+    model: Text
+
+
+class ModelEntry(BaseModel):
+    """One entry of LiteLLM's `model_list`; what we do not know is kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, defer_build=True)
+
+    model_name: Text
+    litellm_params: LiteLLMParams
+
+
+class Settings(BaseModel):
+    """A whole configuration: LiteLLM's part and ours. Other keys of LiteLLM's are kept as extras."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    model_list: Annotated[tuple[ModelEntry, ...], Field(strict=False)] = ()
+    """LiteLLM's list of models: names, and what each stands for."""
+    litellm_settings: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+    """LiteLLM's module settings."""
+    router_settings: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+    """LiteLLM's router settings, such as `fallbacks` and `model_group_alias`."""
+    general_settings: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+    """LiteLLM's proxy settings; they mean nothing here."""
+    environment_variables: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+    """Variables that LiteLLM sets for itself; they count as set in the environment."""
+    agent: AgentSettings = AgentSettings.model_construct()
+    """Our own part."""
