@@ -3,9 +3,9 @@
 Usage: _tty_leader.py STATUS_FD CONTROL_FD END_MARK ENV_JSON PROGRAM ARG...
 
 Writes the program's process id and later its exit code to STATUS_FD, a line each; in between END_MARK to the
-terminal, behind all that the program wrote. Then it holds the terminal until CONTROL_FD closes, as a shell that
-goes on, so that a test sees in what state the program left it, not what the end of a session does to it. A
-hang-up is passed on to the program, as a shell does.
+terminal, behind all that the program wrote. Then it holds the terminal until CONTROL_FD closes, as a shell
+that goes on, so that a test sees in what state the program left it, not what the end of a session does to it.
+A hang-up is passed on to the program, as a shell does.
 """
 
 import fcntl
