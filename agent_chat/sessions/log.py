@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 
 from agent_chat.core.events import Entry
 from agent_chat.core.model import Delta
-from agent_chat.sessions.database import Database, reason_of
+from agent_chat.sessions.connection import is_damage, reason_of
+from agent_chat.sessions.database import Database
 from agent_chat.sessions.ownership import Ownership
-from agent_chat.sessions.rows import INSERT_EVENT, SUMMARY_COLUMNS, event_row, summary_row
+from agent_chat.sessions.rows import INSERT_EVENT, INSERT_SUMMARY, SUMMARY_COLUMNS, event_row, summary_row
 from agent_chat.sessions.summary import SessionSummary, summarize
 
 _RETRY_AFTER = 1.0
 """Seconds between two tries to save what could not be saved."""
-_INSERT_SUMMARY = f"INSERT INTO sessions ({SUMMARY_COLUMNS}) VALUES ({', '.join('?' * 13)})"
 _UPDATE_SUMMARY = (
     f"UPDATE sessions SET {', '.join(f'{name.strip()} = ?' for name in SUMMARY_COLUMNS.split(','))} "
     "WHERE number = ?"
@@ -45,6 +45,7 @@ class SessionLog:
         self._number: int | None = None
         """The number of the session's row, once there is one."""
         self._pending: list[Entry] = []
+        self._mended = False
         self._warned = False
         self._retry_at = 0.0
 
@@ -100,7 +101,7 @@ class SessionLog:
         row = summary_row(self._summary)
         number = self._number if self._number is not None else self._find(connection)
         if number is None:
-            inserted = connection.execute(_INSERT_SUMMARY, row).lastrowid
+            inserted = connection.execute(INSERT_SUMMARY, (None, *row)).lastrowid
             assert inserted is not None
             return inserted
         connection.execute(_UPDATE_SUMMARY, (*row, number))
@@ -121,6 +122,10 @@ class SessionLog:
             self._pending.clear()
 
     def _give_way(self, error: Exception) -> None:
+        if is_damage(error) and not self._mended:
+            self._mended = True
+            self._mend()
+            return
         self._retry_at = time.monotonic() + _RETRY_AFTER
         if not self._warned:
             self._warned = True
@@ -128,3 +133,11 @@ class SessionLog:
                 f"The session cannot be saved: {self._database.path}: {reason_of(error)}. "
                 "It goes on, and is saved as soon as that is possible."
             )
+
+    def _mend(self) -> None:
+        try:
+            self._database.mend()
+        except Exception as error:
+            self._give_way(error)
+        else:
+            self._retry()

@@ -71,6 +71,10 @@ def _nearest(text: str, ids: list[str]) -> str:
     return f"{meant}`agent-chat sessions list` shows all."
 
 
+def exists(connection: sqlite3.Connection, session_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone() is not None
+
+
 def load(connection: sqlite3.Connection, session_id: str) -> LoadedSession | None:
     """None where there is no such session. Raises sqlite3.Error where the file is damaged."""
     found = connection.execute(

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 from agent_chat.core.text import storable
-from agent_chat.sessions.database import Database, reason_of
+from agent_chat.sessions.connection import reason_of
+from agent_chat.sessions.database import Database
 
 _ID_LENGTHS = (12, 24, 64)
 """Characters of an id: the shortest that no other text has."""

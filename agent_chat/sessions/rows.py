@@ -24,6 +24,8 @@ EVENT_COLUMNS = "id, at, turn, iteration, CAST(body AS BLOB)"
 SUMMARY_COLUMNS = (
     "id, started, last, workspace, model, title, turns, prompt, cached, completion, reasoning, cost, ended"
 )
+INSERT_SUMMARY = f"INSERT INTO sessions (number, {SUMMARY_COLUMNS}) VALUES ({', '.join('?' * 14)})"
+"""The number first; None for the next free one."""
 
 DAMAGED = "damaged_entry"
 """The type of the event that stands in the place of an entry that cannot be read."""
@@ -34,6 +36,10 @@ EventRow = tuple[int, float, int, int, str, str]
 def event_id(number: int, seq: int) -> int:
     """Where the event of a session is kept. `number`: that of the session's row."""
     return number << _SEQ_BITS | seq
+
+
+def event_seq(row_id: int) -> int:
+    return row_id & (1 << _SEQ_BITS) - 1
 
 
 def session_number(row_id: int) -> int:
@@ -85,8 +91,9 @@ class RowReader:
         self._at = float(at) if isinstance(at, (int, float)) else self._at
         self._turn = turn if isinstance(turn, int) else self._turn
         self._iteration = iteration if isinstance(iteration, int) else self._iteration
-        seq = cast("int", row_id) & (1 << _SEQ_BITS) - 1
-        return Entry(seq, self._at, self._session_id, self._turn, self._iteration, self._event(body))
+        return Entry(
+            event_seq(row_id), self._at, self._session_id, self._turn, self._iteration, self._event(body)
+        )
 
     def _event(self, body: object) -> Event:
         problem = "empty"

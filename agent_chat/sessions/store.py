@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from agent_chat.core.errors import UserError
 from agent_chat.core.events import Entry
 from agent_chat.core.ports import EventSink, ResultStore
 from agent_chat.sessions import ownership, reading
-from agent_chat.sessions.database import Database, reason_of
+from agent_chat.sessions.connection import is_damage, reason_of
+from agent_chat.sessions.database import PATIENCE, Database
 from agent_chat.sessions.folder import NoFolder, create_private, state_folder
 from agent_chat.sessions.ids import create_session_id
 from agent_chat.sessions.log import SessionLog
@@ -24,6 +25,8 @@ from agent_chat.sessions.summary import SessionSummary
 
 OnProblem = Callable[[str], None]
 """Is given one line for the user."""
+
+Answer = TypeVar("Answer")
 
 FILE_NAME = "sessions.db"
 
@@ -77,20 +80,20 @@ class StoreUnavailable(UserError):
 class SessionStore:
     """Sessions in a database of a folder; many processes may use it at once."""
 
-    def __init__(self, folder: Path, on_problem: OnProblem) -> None:
-        """Raises StoreUnavailable."""
+    def __init__(self, folder: Path, on_problem: OnProblem, patience: float = PATIENCE) -> None:
+        """`patience`: seconds to wait for other processes. Raises StoreUnavailable."""
         self._folder = folder
         self._on_problem = on_problem
-        path = folder / FILE_NAME
+        self._path = path = folder / FILE_NAME
         try:
             create_private(folder)
-            self._database = Database(path)
+            self._database = Database(path, on_problem, patience)
         except NewerSchema as error:
             raise StoreUnavailable(
                 f"Sessions cannot be used: {path} was written by a newer version of agent-chat."
             ) from error
         except (OSError, sqlite3.Error) as error:
-            raise StoreUnavailable(f"Sessions cannot be kept: {path}: {reason_of(error)}.") from error
+            raise self._unavailable(error) from error
         self.results = StoredResults(self._database, on_problem)
 
     def create(self, now: float) -> SessionLog:
@@ -101,7 +104,7 @@ class SessionStore:
                 owned = Ownership.acquire(self._locks, summary.id, self._on_problem)
             except ownership.SessionInUse:
                 continue  # the same second and the same random part
-            if self._load(summary.id) is None:
+            if not self._is_taken(summary.id):
                 return SessionLog(self._database, summary, owned, self._on_problem)
             owned.release()
 
@@ -125,15 +128,13 @@ class SessionStore:
 
     def list(self, limit: int | None = None, workspace: str | None = None) -> list[SessionSummary]:
         """The sessions used last come first. None is no limit, or every workspace."""
-        with self._database.lock:
-            return reading.list_sessions(self._database.connection, limit, workspace)
+        return self._ask(lambda connection: reading.list_sessions(connection, limit, workspace))
 
     def latest(self, workspace: str) -> str | None:
         return next((summary.id for summary in self.list(1, workspace)), None)
 
     def resolve(self, text: str) -> str:
-        with self._database.lock:
-            return reading.resolve(self._database.connection, text)
+        return self._ask(lambda connection: reading.resolve(connection, text))
 
     def close(self) -> None:
         self._database.close()
@@ -143,13 +144,33 @@ class SessionStore:
         return self._folder / "locks"
 
     def _load(self, session_id: str) -> LoadedSession | None:
-        with self._database.lock:
-            return reading.load(self._database.connection, session_id)
+        return self._ask(lambda connection: reading.load(connection, session_id))
 
     def _exists(self, session_id: str) -> bool:
+        return self._ask(lambda connection: reading.exists(connection, session_id))
+
+    def _is_taken(self, session_id: str) -> bool:
+        try:
+            return self._exists(session_id)
+        except StoreUnavailable:
+            return False  # what is written to the log will say what is wrong
+
+    def _ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """Reads from the database; mends it and reads again where it is damaged. Raises StoreUnavailable."""
         with self._database.lock:
-            found = self._database.connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,))
-            return found.fetchone() is not None
+            try:
+                return question(self._database.connection)
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise self._unavailable(error) from error
+            try:
+                self._database.mend()
+                return question(self._database.connection)
+            except (OSError, sqlite3.Error) as error:
+                raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> StoreUnavailable:
+        return StoreUnavailable(f"Sessions cannot be kept: {self._path}: {reason_of(error)}.")
 
 
 class MemorySessions:
