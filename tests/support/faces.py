@@ -1,0 +1,79 @@
+"""A session that tells a face of what happens, and what a view would show of single events."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from agent_chat.core.budget import Limits
+from agent_chat.core.events import Entry, Event
+from agent_chat.core.model import Delta
+from agent_chat.core.permissions import ALL_EFFECTS, AllowEffects
+from agent_chat.core.ports import ChatModel, EventSink
+from agent_chat.engine.journal import Journal
+from agent_chat.engine.runtime import Rules, Runtime
+from agent_chat.engine.session import Session
+from agent_chat.ui.shown import Note, NoteKind, Shown
+from agent_chat.ui.stdout import Output
+from agent_chat.ui.view import View
+from support.engine import INFO, Box, FakeTool, Inputs, ManualClock, Results
+
+
+def entry(event: Event, *, turn: int = 1, iteration: int = 1) -> Entry:
+    return Entry(1, 0.0, "s1", turn, iteration, event)
+
+
+def notes(shown: Iterable[Shown]) -> list[tuple[NoteKind, str]]:
+    return [(one.kind, one.text) for one in shown if isinstance(one, Note)]
+
+
+class ViewSink:
+    """Keeps what a view shows."""
+
+    def __init__(self, *, conversation: bool = True, verbose: bool = False) -> None:
+        self.view = View(conversation=conversation, verbose=verbose)
+        self.shown: list[Shown] = []
+
+    async def emit(self, entry: Entry) -> None:
+        self.shown.extend(self.view.entry(entry))
+
+    def show(self, delta: Delta) -> None:
+        self.shown.extend(self.view.delta(delta))
+
+
+def session(model: ChatModel, sink: EventSink, *tools: FakeTool, turn: Limits | None = None) -> Session:
+    """A session whose sink is the face."""
+    clock = ManualClock()
+    rules = Rules(turn=turn or Limits(iterations=50))
+    return Session(
+        Runtime(
+            model,
+            Box(tools),
+            AllowEffects(ALL_EFFECTS),
+            Results(),
+            clock,
+            rules,
+            Journal("s1", sink, clock),
+        )
+    )
+
+
+async def converse(session: Session, *lines: str) -> None:
+    await session.start(INFO)
+    await session.run(Inputs(*lines))
+
+
+class Stream:
+    """A standard stream that is no terminal and remembers its bytes."""
+
+    def __init__(self, encoding: str = "utf-8") -> None:
+        self._raw = io.BytesIO()
+        self.output = Output(io.TextIOWrapper(self._raw, encoding=encoding))
+
+    @property
+    def bytes(self) -> bytes:
+        return self._raw.getvalue()
+
+    @property
+    def text(self) -> str:
+        return self._raw.getvalue().decode("utf-8")
