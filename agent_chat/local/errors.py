@@ -17,7 +17,7 @@ class LocalModelError(Exception):
 
 
 class ContextOverflow(LocalModelError):
-    """The prompt does not fit the model's context. `prompt_tokens` and `context` count tokens (0: unknown)."""
+    """The prompt does not fit the model's context. `prompt_tokens` and `context` count tokens; 0: unknown."""
 
     def __init__(self, prompt_tokens: int, context: int) -> None:
         super().__init__(

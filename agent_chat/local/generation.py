@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Protocol
 
 from agent_chat.local.errors import ContextOverflow, LocalModelError, MismatchedOutput, RequestRefused
@@ -14,8 +14,10 @@ Chunk = dict[str, Any]
 class ChatServer(Protocol):
     """What is used of llama.cpp's server."""
 
-    def handle_chat_completions(self, request: dict[str, Any], callback: Callable[[Chunk], bool], /) -> object:
-        """Blocks until the answer is complete, or the callback gave True, or the request is refused (raises)."""
+    def handle_chat_completions(
+        self, request: dict[str, Any], callback: Callable[[Chunk], bool], /
+    ) -> object:
+        """Block until the answer is complete or the callback gave True. Raises on a refused request."""
         ...
 
 
@@ -43,8 +45,8 @@ class Generation:
         if self._thread is not None:
             self._thread.join()
 
-    async def chunks(self) -> AsyncIterator[Chunk]:
-        """The chunks as they come. Stops the generation at once when closed or cancelled; raises LocalModelError."""
+    async def chunks(self) -> AsyncGenerator[Chunk, None]:
+        """The chunks as they come. Closed or cancelled, it stops at once; raises LocalModelError."""
         queue: asyncio.Queue[Chunk | LocalModelError | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 

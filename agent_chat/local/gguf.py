@@ -15,7 +15,7 @@ _MAX_STRING = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """What is needed to run the file: `chat_template` and `context_length` (tokens) are None when it has none."""
+    """What is needed to run the file. `chat_template` and `context_length` (tokens) may be missing: None."""
 
     architecture: str
     chat_template: str | None
@@ -23,7 +23,7 @@ class GgufHeader:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Read the metadata of `path`; raise LocalModelError when it is missing, unreadable or not a GGUF file."""
+    """Read the metadata of `path`. Raises LocalModelError: missing, unreadable, or not a GGUF file."""
     try:
         with path.open("rb") as file:
             scalars = _read_metadata(file, path)

@@ -24,9 +24,7 @@ def usable_cores(cgroup: Path = _CGROUP) -> int:
     return max(1, cores)
 
 
-def available_memory(
-    meminfo: Path = Path("/proc/meminfo"), cgroup: Path = _CGROUP
-) -> int | None:
+def available_memory(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = _CGROUP) -> int | None:
     """RAM that can be used now, in bytes: what the kernel calls available, or less under a container's limit.
 
     None where the system does not tell (not Linux).

@@ -1,0 +1,87 @@
+"""From one request to one reply, in as many rounds with the model as its smallness takes.
+
+1. It writes freely. Text is passed on as it comes, until what it writes is the beginning of a call.
+2. Then it is asked again with a call required: now the schemas of the tools hold what it writes, and several
+   calls in one reply are found. (Asked for either at once, llama.cpp finds the first call only and fails on
+   the next.) The prompt is cached, so the second round costs the few tokens of the beginning.
+3. Calls that were just made and have their results, or that cannot be read: asked once more, in words.
+"""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import Any
+
+from agent_chat.local.calls import Call, CallDeltas, repeats
+from agent_chat.local.draft import Draft
+from agent_chat.local.errors import MismatchedOutput
+from agent_chat.local.few_shot import Body, in_words, offered_names
+from agent_chat.local.generation import Chunk
+
+Generate = Callable[[Body], AsyncGenerator[Chunk, None]]
+"""One round: a request in, its chunks out; closed early, it stops."""
+
+
+async def answer(body: Body, generate: Generate) -> AsyncGenerator[Chunk, None]:
+    """The chunks of the reply to a prepared request. Raises LocalModelError."""
+    draft = Draft(offered_names(body))
+    required = body.get("tool_choice") == "required"
+    if not required:
+        async with contextlib.aclosing(_write(body, draft, generate)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        if not draft.is_call:
+            return
+    calls, end = await _call({**body, "tool_choice": "required"}, generate)
+    if required and not calls:
+        raise MismatchedOutput("The embedded model wrote no call that can be read.", "Use a larger model.")
+    if required or (calls and not repeats(calls, body["messages"])):
+        yield _chunk(
+            {"role": "assistant", "tool_calls": [_as_delta(*numbered) for numbered in enumerate(calls)]}
+        )
+        for chunk in end:
+            yield chunk
+        return
+    if draft.told:
+        yield _chunk({"content": "\n\n"})
+    async with contextlib.aclosing(generate(in_words(body))) as chunks:
+        async for chunk in chunks:
+            yield chunk
+
+
+async def _write(body: Body, draft: Draft, generate: Generate) -> AsyncGenerator[Chunk, None]:
+    """Round 1: text, until it ends or the draft is a call."""
+    async with contextlib.aclosing(generate({**body, "tool_choice": "none"})) as chunks:
+        async for chunk in chunks:
+            for choice in chunk["choices"]:
+                if content := choice["delta"].get("content"):
+                    choice["delta"]["content"] = draft.feed(content)
+                if draft.is_call:
+                    return
+                if choice.get("finish_reason") and (rest := draft.rest()):
+                    yield _chunk({"content": rest})
+            yield chunk
+
+
+async def _call(body: Body, generate: Generate) -> tuple[tuple[Call, ...], Iterable[Chunk]]:
+    """Round 2: the calls, all held until the reply is complete, and the chunks that end it."""
+    deltas, end = CallDeltas(), list[Chunk]()
+    async with contextlib.aclosing(generate(body)) as chunks:
+        try:
+            async for chunk in chunks:
+                for choice in chunk["choices"]:
+                    deltas.add(choice["delta"].get("tool_calls") or ())
+                if not chunk["choices"] or chunk["choices"][0].get("finish_reason"):
+                    end.append(chunk)
+        except MismatchedOutput:
+            return deltas.whole(), [_chunk({}, "tool_calls")]
+    return deltas.all(), end
+
+
+def _as_delta(index: int, call: Call) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"index": index, "id": call.id, "type": "function", "function": function}
+
+
+def _chunk(delta: Mapping[str, Any], finish_reason: str | None = None) -> Chunk:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return {"object": "chat.completion.chunk", "choices": [choice]}
