@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from agent_chat.core.outcome import Outcome
+from agent_chat.core.outcome import KINDS, StopReason
 
 
 class ExitCode(IntEnum):
@@ -21,9 +21,9 @@ class ExitCode(IntEnum):
     TERMINATED = 143
 
 
-def exit_code(outcome: Outcome) -> ExitCode:
-    """The code with which a one-shot ends after this outcome."""
-    match outcome.reason:
+def exit_code(reason: StopReason) -> ExitCode:
+    """The code with which a one-shot ends whose turn stopped for this reason."""
+    match reason:
         case "interrupted":
             return ExitCode.INTERRUPTED
         case "terminated":
@@ -34,7 +34,7 @@ def exit_code(outcome: Outcome) -> ExitCode:
             return ExitCode.NEEDS_PERSON
         case _:
             pass
-    match outcome.kind:
+    match KINDS[reason]:
         case "completed":
             return ExitCode.COMPLETED
         case "degraded":
