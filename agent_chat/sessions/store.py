@@ -13,7 +13,7 @@ from agent_chat.core.ports import EventSink, ResultStore
 from agent_chat.sessions import ownership, reading
 from agent_chat.sessions.connection import is_damage, reason_of
 from agent_chat.sessions.database import PATIENCE, Database
-from agent_chat.sessions.folder import NoFolder, create_private, state_folder
+from agent_chat.sessions.folder import OVERRIDE, NoFolder, create_private, state_folder
 from agent_chat.sessions.ids import create_session_id
 from agent_chat.sessions.log import SessionLog
 from agent_chat.sessions.memory import MemoryLog
@@ -72,9 +72,7 @@ class StoreUnavailable(UserError):
     """Sessions can be neither read nor written."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(
-            message, hint="Set AGENT_CHAT_STATE_DIR to a folder that can be written, or use --no-session."
-        )
+        super().__init__(message, hint=f"Set {OVERRIDE} to a folder that can be written.")
 
 
 class SessionStore:
