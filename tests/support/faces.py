@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from agent_chat.core.budget import Limits
+from agent_chat.core.budget import Limits, Spent
+from agent_chat.core.errors import UserError
 from agent_chat.core.events import Entry, Event
 from agent_chat.core.model import Delta
 from agent_chat.core.permissions import ALL_EFFECTS, AllowEffects
@@ -13,6 +14,7 @@ from agent_chat.core.ports import ChatModel, EventSink
 from agent_chat.engine.journal import Journal
 from agent_chat.engine.runtime import Rules, Runtime
 from agent_chat.engine.session import Session
+from agent_chat.ui.commands import SessionInfo, ToolInfo
 from agent_chat.ui.shown import Note, NoteKind, Shown
 from agent_chat.ui.stdout import Output
 from agent_chat.ui.view import View
@@ -61,6 +63,47 @@ def session(model: ChatModel, sink: EventSink, *tools: FakeTool, turn: Limits | 
 async def converse(session: Session, *lines: str) -> None:
     await session.start(INFO)
     await session.run(Inputs(*lines))
+
+
+class FakeControls:
+    """A session that commands can be tried on."""
+
+    def __init__(self) -> None:
+        self.current = "main"
+        self.tool_list: list[ToolInfo] = []
+        self.spent_so_far = Spent()
+        self.both_limits = (Limits(), Limits())
+        self.past: list[SessionInfo] = []
+        self.resumed = ""
+
+    def model(self) -> str:
+        return self.current
+
+    def models(self) -> Sequence[str]:
+        return ("main", "backup")
+
+    def set_model(self, name: str) -> None:
+        if name not in self.models():
+            raise UserError(f"There is no model {name}.", hint="Did you mean backup?")
+        self.current = name
+
+    def tools(self) -> Sequence[ToolInfo]:
+        return self.tool_list
+
+    def spent(self) -> Spent:
+        return self.spent_so_far
+
+    def limits(self) -> tuple[Limits, Limits]:
+        return self.both_limits
+
+    def system(self) -> str:
+        return "You help."
+
+    def sessions(self) -> Sequence[SessionInfo]:
+        return self.past
+
+    def resume(self, session_id: str) -> None:
+        self.resumed = session_id
 
 
 class Stream:

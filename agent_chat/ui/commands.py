@@ -1,0 +1,251 @@
+"""Slash commands: what they are called, what they do, and what is said of one that does not exist.
+
+A command and its answer are the program's own talk: neither goes to the model or into the session.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from agent_chat.core.budget import Limits, Spent, uses
+from agent_chat.core.errors import UserError
+from agent_chat.core.events import LeaveReason
+from agent_chat.core.observation import Effect
+from agent_chat.ui import phrases
+from agent_chat.ui.sanitize import one_line, visible
+from agent_chat.ui.shown import Note
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInfo:
+    name: str
+    effect: Effect
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    session_id: str
+    started_at: float
+    """Seconds since the epoch."""
+    turns: int
+    title: str
+
+
+class Controls(Protocol):
+    """What a command may ask of the running session. Quick; raises `UserError` and nothing else."""
+
+    def model(self) -> str:
+        """The model in use, as the user calls it."""
+        ...
+
+    def models(self) -> Sequence[str]:
+        """Names that `set_model` is known to take; it may take others."""
+        ...
+
+    def set_model(self, name: str) -> None:
+        """The model from the next turn on. `UserError` where there is none of this name."""
+        ...
+
+    def tools(self) -> Sequence[ToolInfo]: ...
+
+    def spent(self) -> Spent:
+        """What the session took so far."""
+        ...
+
+    def limits(self) -> tuple[Limits, Limits]:
+        """Of a turn, and of the session."""
+        ...
+
+    def system(self) -> str:
+        """The system prompt; empty where there is none."""
+        ...
+
+    def sessions(self) -> Sequence[SessionInfo]:
+        """Past sessions, the latest first."""
+        ...
+
+    def resume(self, session_id: str) -> None:
+        """Another session is to go on in place of this one, which ends. `UserError` where it cannot."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What a face does about a command."""
+
+    notes: tuple[Note, ...] = ()
+    leave: LeaveReason | None = None
+    clear: bool = False
+    """Clears the screen."""
+    toggle_verbose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    name: str
+    argument: str
+    """What stands behind the name, such as `[NAME]`; empty where nothing does."""
+    help: str
+    run: Callable[[Controls, str], Reaction]
+
+
+class Commands:
+    """The commands of a session, by name."""
+
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+        self._commands = {command.name: command for command in COMMANDS}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """With their slash, for completion."""
+        return tuple(f"/{name}" for name in self._commands)
+
+    def react(self, text: str) -> Reaction | None:
+        """What a line means as a command; None where it is a message for the model."""
+        line = text.strip()
+        if line in BARE:
+            return Reaction(leave="exit")
+        if not (match := _COMMAND.fullmatch(line)):
+            return None
+        name, argument = match["name"], (match["argument"] or "").strip()
+        command = self._commands.get(name)
+        if command is None:
+            return _failed(self._unknown(name))
+        if argument and not command.argument:
+            return _failed(f"/{name} takes nothing behind it.")
+        try:
+            return command.run(self._controls, argument)
+        except UserError as error:
+            return _failed(f"{visible(error.message)}\n{visible(error.hint)}".strip())
+
+    def _unknown(self, name: str) -> str:
+        near = difflib.get_close_matches(name, self._commands, n=1, cutoff=0.5)
+        advice = f"Did you mean /{near[0]}?" if near else "/help lists all commands."
+        return f"There is no command /{name}. {advice}"
+
+
+BARE = frozenset(("exit", "quit", ":q"))
+"""Words that leave when they are all of a line."""
+_COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*)(?P<argument>\s.*)?", re.DOTALL)
+
+
+def _reply(*lines: str) -> Reaction:
+    return Reaction((Note("reply", "\n".join(lines)),))
+
+
+def _failed(text: str) -> Reaction:
+    return Reaction((Note("error", text),))
+
+
+def _help(controls: Controls, argument: str) -> Reaction:
+    width = max(len(f"/{command.name} {command.argument}") for command in COMMANDS) + 2
+    lines = [f"{f'/{command.name} {command.argument}':<{width}}{command.help}" for command in COMMANDS]
+    return _reply(*lines, "", 'A line with only """ opens and closes a message of several lines.')
+
+
+def _leave(controls: Controls, argument: str) -> Reaction:
+    return Reaction(leave="exit")
+
+
+def _clear(controls: Controls, argument: str) -> Reaction:
+    return Reaction(clear=True)
+
+
+def _model(controls: Controls, argument: str) -> Reaction:
+    if argument:
+        controls.set_model(argument)
+        return _reply(f"From the next message on: {one_line(controls.model())}")
+    lines = [f"In use: {one_line(controls.model())}"]
+    if names := controls.models():
+        lines.append("Known: " + ", ".join(map(one_line, names)))
+    return _reply(*lines)
+
+
+def _tools(controls: Controls, argument: str) -> Reaction:
+    tools = controls.tools()
+    if not tools:
+        return _reply("There are no tools in this session.")
+    width = max(len(one_line(tool.name)) for tool in tools)
+    return _reply(
+        *(
+            f"{one_line(tool.name):<{width}}  {tool.effect:<7}  {_first_line(tool.description)}"
+            for tool in tools
+        )
+    )
+
+
+def _cost(controls: Controls, argument: str) -> Reaction:
+    spent = controls.spent()
+    parts = [
+        phrases.count(spent.iterations, "iteration"),
+        phrases.count(spent.tool_calls, "tool call"),
+        phrases.tokens(spent.usage),
+        phrases.cost(spent.cost_usd),
+        phrases.seconds(spent.time),
+    ]
+    return _reply("This session: " + " | ".join(parts))
+
+
+def _budget(controls: Controls, argument: str) -> Reaction:
+    turn, session = controls.limits()
+    lines = [f"{use.describe('turn')} for each turn" for use in uses(turn, Spent(), 0)]
+    lines.extend(
+        f"{use.describe('session')}: {int(100 * use.used / use.of) if use.of else 100} % used"
+        for use in uses(session, controls.spent(), 0)
+    )
+    return _reply(*(lines or ["No limits are set."]))
+
+
+def _system(controls: Controls, argument: str) -> Reaction:
+    return _reply(visible(controls.system()) or "There is no system prompt.")
+
+
+def _sessions(controls: Controls, argument: str) -> Reaction:
+    lines = [
+        f"{one_line(session.session_id)}  {_when(session.started_at)}  "
+        f"{phrases.count(session.turns, 'turn'):>8}  {_first_line(session.title)}"
+        for session in controls.sessions()
+    ]
+    return _reply(*(lines or ["There are no past sessions."]))
+
+
+def _resume(controls: Controls, argument: str) -> Reaction:
+    if not argument:
+        return _failed("/resume needs the id of a session; /sessions lists them.")
+    controls.resume(argument)
+    return Reaction(leave="exit")
+
+
+def _verbose(controls: Controls, argument: str) -> Reaction:
+    return Reaction(toggle_verbose=True)
+
+
+def _first_line(text: str) -> str:
+    return phrases.cut(one_line(text.strip().split("\n", 1)[0]), 100)
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("help", "", "lists the commands", _help),
+    Command("exit", "", "leaves; so do /quit, exit, quit, :q and Ctrl-D", _leave),
+    Command("quit", "", "leaves", _leave),
+    Command("clear", "", "clears the screen; the conversation stays", _clear),
+    Command("model", "[NAME]", "shows the model, or uses another one from the next message on", _model),
+    Command("tools", "", "lists what the model may call", _tools),
+    Command("cost", "", "what this session took so far", _cost),
+    Command("budget", "", "the limits, and how far they are used up", _budget),
+    Command("system", "", "shows the system prompt", _system),
+    Command("sessions", "", "lists past sessions", _sessions),
+    Command("resume", "ID", "goes on with another session in place of this one", _resume),
+    Command("verbose", "", "shows more of what happens, or less again", _verbose),
+)

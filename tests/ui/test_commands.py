@@ -1,0 +1,94 @@
+"""What a slash command says and does."""
+
+from __future__ import annotations
+
+import pytest
+from support.faces import FakeControls
+
+from agent_chat.core.budget import Limits, Spent
+from agent_chat.core.model import Usage
+from agent_chat.ui.commands import COMMANDS, Commands, Reaction, SessionInfo, ToolInfo
+
+
+def said(line: str, controls: FakeControls | None = None) -> str:
+    reaction = Commands(controls or FakeControls()).react(line)
+    assert reaction is not None
+    return "\n".join(note.text for note in reaction.notes)
+
+
+@pytest.mark.parametrize(
+    "line", ["hello", "/usr/bin/env is what?", "/ is the root", "exit now", "what is /help?"]
+)
+def test_a_message_is_no_command(line: str) -> None:
+    assert Commands(FakeControls()).react(line) is None
+
+
+@pytest.mark.parametrize("line", ["exit", "quit", ":q", "/exit", "/quit", "  /exit  "])
+def test_ways_to_leave(line: str) -> None:
+    assert Commands(FakeControls()).react(line) == Reaction(leave="exit")
+
+
+def test_help_lists_every_command() -> None:
+    text = said("/help")
+    assert all(f"/{command.name}" in text and command.help in text for command in COMMANDS)
+
+
+def test_an_unknown_command_is_answered_with_the_nearest() -> None:
+    assert said("/tolls") == "There is no command /tolls. Did you mean /tools?"
+    assert said("/zzz") == "There is no command /zzz. /help lists all commands."
+
+
+def test_something_behind_a_command_that_takes_nothing_is_an_error() -> None:
+    assert said("/exit now") == "/exit takes nothing behind it."
+
+
+def test_the_model_is_shown_and_exchanged() -> None:
+    controls = FakeControls()
+    assert said("/model", controls) == "In use: main\nKnown: main, backup"
+    assert said("/model backup", controls) == "From the next message on: backup"
+    assert said("/model bakup", controls) == "There is no model bakup.\nDid you mean backup?"
+    assert controls.model() == "backup"
+
+
+def test_r28_r29_names_are_shown_literally() -> None:
+    controls = FakeControls()
+    controls.tool_list = [ToolInfo("[red]x\x1b[2J", "read", "Does [bold]x[/bold].\nMore.")]
+    assert said("/tools", controls) == "[red]x␛[2J  read     Does [bold]x[/bold]."
+
+
+def test_the_tools() -> None:
+    assert said("/tools") == "There are no tools in this session."
+    controls = FakeControls()
+    controls.tool_list = [ToolInfo("now", "read", "The time."), ToolInfo("shell", "execute", "Runs.")]
+    assert said("/tools", controls) == "now    read     The time.\nshell  execute  Runs."
+
+
+def test_what_was_spent_and_what_may_be() -> None:
+    controls = FakeControls()
+    controls.spent_so_far = Spent(2, 1, Usage(1000, 0, 50), 0.25, True, 3.0)
+    controls.both_limits = (Limits(iterations=20), Limits(cost=1.0))
+    assert said("/cost", controls) == (
+        "This session: 2 iterations | 1 tool call | 1,000 tokens in, 50 out | $0.2500 | 3.0 s"
+    )
+    assert said("/budget", controls) == ("step limit (20) for each turn\nsession cost limit ($1): 25 % used")
+
+
+def test_the_system_prompt() -> None:
+    assert said("/system") == "You help."
+
+
+def test_past_sessions_and_going_on_with_one() -> None:
+    assert said("/sessions") == "There are no past sessions."
+    controls = FakeControls()
+    controls.past = [SessionInfo("ab12", 0.0, 3, "Hello\nthere")]
+    assert said("/sessions", controls).startswith("ab12  19")
+    assert said("/sessions", controls).endswith("3 turns  Hello")
+    assert said("/resume", controls) == "/resume needs the id of a session; /sessions lists them."
+    assert Commands(controls).react("/resume ab12") == Reaction(leave="exit")
+    assert controls.resumed == "ab12"
+
+
+def test_reactions_that_are_the_faces() -> None:
+    commands = Commands(FakeControls())
+    assert commands.react("/clear") == Reaction(clear=True)
+    assert commands.react("/verbose") == Reaction(toggle_verbose=True)
