@@ -63,7 +63,7 @@ def run(command: list[str], environ: dict[str, str], mutex: IO[str], progress: S
         try:
             for line in process.stdout or ():
                 lines.append(line.rstrip())
-                progress.detail(_short(line))
+                progress.detail(_short(line, 40))
         except BaseException:
             process.terminate()
             raise
@@ -100,13 +100,13 @@ def _install(
     with step(what) as progress:
         output, code = run(command, environ, mutex, progress)
         if code != 0:
-            tail = "\n".join(output[-_TAIL:])
+            tail = "\n".join(_short(line, 240) for line in output[-_TAIL:])
             reason = explain("\n".join(output), source)
             begun = any(line.startswith(_CHANGES_BEGIN) for line in output)
             failure = SetupError if begun else NothingChangedError
             raise failure(f"{what} failed. pip says:\n{tail}\n{reason}")
 
 
-def _short(line: str) -> str:
+def _short(line: str, width: int) -> str:
     """The beginning of an installer's line, without anything that would move the cursor."""
-    return "".join(character for character in line.strip() if character.isprintable())[:40]
+    return "".join(character for character in line.rstrip() if character.isprintable())[:width]
