@@ -25,7 +25,7 @@ from agent_chat.cli.settings_layers import (
 )
 from agent_chat.cli.settings_normal import normal, over
 from agent_chat.cli.settings_project import check_project, narrowed
-from agent_chat.cli.settings_tree import Node, Source, SourceKind, mapping
+from agent_chat.cli.settings_tree import BUILT_IN, Node, Source, SourceKind, mapping
 from agent_chat.cli.shipped import default_settings_file, default_system_prompt
 from agent_chat.cli.trust import PROJECT_FILE, NoHome, TrustedFolders, find_project, user_config_folder
 from agent_chat.core.errors import UserError
@@ -57,10 +57,10 @@ class Loaded:
         plain = self.tree.plain()
         return {key: value for key, value in plain.items() if key != "agent"}
 
-    def source(self, *path: str) -> Source:
+    def source(self, *path: str | int) -> Source:
         """Where the value at a path such as `"agent", "roles", "main"` comes from."""
         written = self.tree.written(path)
-        return written if written is not None else Source("built in")
+        return written if written is not None else BUILT_IN
 
     def system_prompt(self) -> str:
         """The system prompt as text. Raises UserError where its file cannot be read."""

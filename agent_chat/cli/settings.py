@@ -5,8 +5,7 @@ of them. Everything outside `agent` is LiteLLM's own format; it is checked where
 it is.
 """
 
-from __future__ import annotations
-
+# Annotations stay real types: this file is read at every start, and evaluating them takes milliseconds.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -56,7 +55,7 @@ class LimitSettings(_Section):
     max_time: Seconds | None = None
     """Seconds."""
 
-    def to_limits(self) -> Limits:
+    def to_limits(self) -> "Limits":
         from agent_chat.core.budget import Limits
 
         return Limits(self.max_iterations, self.max_tool_calls, self.max_tokens, self.max_cost, self.max_time)
@@ -148,8 +147,8 @@ class DisplaySettings(_Section):
     """Whether a model's reasoning is shown while it thinks. It never reaches a pipe."""
 
 
-class ProfileSettings(_Section):
-    """What a profile can set: everything of `agent` but profiles."""
+class AgentSettings(_Section):
+    """Our own part of the configuration."""
 
     roles: RoleSettings = RoleSettings.model_construct()
     """Which model does what."""
@@ -177,8 +176,10 @@ class ProfileSettings(_Section):
     """How sessions are kept."""
     display: DisplaySettings = DisplaySettings.model_construct()
     """What is shown, and how."""
+    profiles: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict[str, Mapping[str, Any]])
+    """Named sets of these settings, each laid over the rest by `--profile NAME`."""
 
-    def to_rules(self) -> Rules:
+    def to_rules(self) -> "Rules":
         """The engine's rules, limits included."""
         from agent_chat.engine.runtime import Rules
 
@@ -192,13 +193,6 @@ class ProfileSettings(_Section):
             result_limit=self.rules.result_limit,
             summary_tokens=self.rules.summary_tokens,
         )
-
-
-class AgentSettings(ProfileSettings):
-    """Our own part of the configuration."""
-
-    profiles: Mapping[str, ProfileSettings] = Field(default_factory=dict[str, ProfileSettings])
-    """Named sets of these settings, each laid over the rest by `--profile NAME`."""
 
 
 class LiteLLMParams(BaseModel):

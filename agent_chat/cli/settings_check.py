@@ -13,6 +13,8 @@ from agent_chat.cli.settings import Settings
 from agent_chat.cli.settings_fields import TOP_LEVEL, nearest, section_keys, suggest
 from agent_chat.cli.settings_file import Mistake
 from agent_chat.cli.settings_tree import Node
+from agent_chat.core.errors import UserError
+from agent_chat.models.secret import clean_header
 
 SHOWN = 5
 """Mistakes that are told at once."""
@@ -36,15 +38,50 @@ def check(root: Node) -> tuple[list[Mistake], list[str]]:
         else:
             warnings.append(f"{node.source.exact}: unknown key {_quoted(key)} is ignored")
     tree = Node(known, root.source)
-    try:
-        Settings.model_validate(tree.plain())
-    except ValidationError as error:
-        mistakes += [_mistake(details, tree) for details in error.errors(include_url=False)]
+    mistakes += _mistakes(tree.plain(), tree)
+    agent = tree.child("agent")
+    if agent is not None:
+        mistakes += _header_mistakes(agent)
+        mistakes += _profile_mistakes(agent, tree)
     return mistakes, warnings
 
 
-def _mistake(details: ErrorDetails, tree: Node) -> Mistake:
-    path = tuple(details["loc"])
+def _profile_mistakes(agent: Node, tree: Node) -> list[Mistake]:
+    profiles = agent.child("profiles")
+    mistakes: list[Mistake] = []
+    for name, profile in profiles.entries() if profiles is not None else ():
+        mistakes += _mistakes({"agent": profile.plain()}, tree, ("agent", "profiles", name))
+        mistakes += _header_mistakes(profile)
+        inner = profile.child("profiles")
+        if inner is not None:
+            mistakes.append(Mistake(inner.source, "a profile cannot hold profiles"))
+    return mistakes
+
+
+def _header_mistakes(agent: Node) -> list[Mistake]:
+    """Headers that cannot be sent, said here because here the place is known."""
+    request = agent.child("request")
+    headers = request.child("headers") if request is not None else None
+    mistakes: list[Mistake] = []
+    for name, node in headers.entries() if headers is not None else ():
+        try:
+            clean_header(name, node.value if isinstance(node.value, str) else "")
+        except UserError as error:
+            mistakes.append(Mistake(node.source, error.message))
+    return mistakes
+
+
+def _mistakes(plain: Any, tree: Node, place: tuple[str, ...] = ()) -> list[Mistake]:
+    """What is wrong with these values. `place`: where their `agent` stands, when it is not the tree's own."""
+    try:
+        Settings.model_validate(plain)
+    except ValidationError as error:
+        return [_mistake(details, tree, place) for details in error.errors(include_url=False)]
+    return []
+
+
+def _mistake(details: ErrorDetails, tree: Node, place: tuple[str, ...]) -> Mistake:
+    path = (*place, *details["loc"][1:]) if place else details["loc"]
     source = tree.source_at(path)
     key = str(path[-1]) if path else ""
     dotted = ".".join(str(step) for step in path)

@@ -19,7 +19,7 @@ MAX_VALUES = 50_000
 MAX_DEPTH = 40
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+_CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]"
 _PREFIX = "tag:yaml.org,2002:"
 _MERGE = _PREFIX + "merge"
 # A date stays the text that was written: `api_version: 2025-01-01` means that text.
@@ -237,7 +237,7 @@ def _explain(error: yaml.YAMLError, text: str, source: Source) -> Mistake:
 
 
 def _explain_unreadable(error: yaml.YAMLError, text: str, source: Source) -> Mistake:
-    found = _CONTROL.search(text)
+    found = re.search(_CONTROL, text)
     if found is None:
         return Mistake(source, f"not valid YAML: {str(error).splitlines()[0]}")
     before = text[: found.start()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -47,6 +47,10 @@ class Node:
     def child(self, key: str) -> Node | None:
         return self.value.get(key) if isinstance(self.value, dict) else None
 
+    def entries(self) -> Iterable[tuple[str, Node]]:
+        """Keys and nodes of a mapping; nothing where this is none."""
+        return self.value.items() if isinstance(self.value, dict) else ()
+
     def plain(self) -> Any:
         """The value without sources."""
         match self.value:
@@ -67,11 +71,11 @@ class Node:
             node = below
         return node.source
 
-    def written(self, path: Sequence[str]) -> Source | None:
+    def written(self, path: Sequence[str | int]) -> Source | None:
         """The source of exactly this path; None where nothing is written there."""
         node: Node | None = self
         for step in path:
-            node = node.child(step) if node is not None else None
+            node = _step(node, step) if node is not None else None
         return None if node is None else node.source
 
     def leaves(self, path: Path = ()) -> Iterator[tuple[Path, Node]]:
