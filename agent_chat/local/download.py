@@ -5,7 +5,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def models_folder() -> Path:
 
 
 def fetched(entry: CatalogEntry, folder: Path | None = None) -> Path | None:
-    """The file of `entry` if it is there and complete, else None. Its hash was checked when it was fetched."""
+    """The file of `entry` if it is there and complete, else None. Its hash was checked on arrival."""
     path = (folder or models_folder()) / entry.file_name
     try:
         return path if path.stat().st_size == entry.size else None
@@ -73,7 +73,7 @@ async def fetch(
 
 
 def remove(entry: CatalogEntry, folder: Path | None = None) -> int:
-    """Delete the file of `entry` and the rest of its download; gives the bytes freed. Raises LocalModelError."""
+    """Delete the file of `entry` and the rest of its download; bytes freed. Raises LocalModelError."""
     folder = folder or models_folder()
     path = folder / entry.file_name
     freed = 0
@@ -131,7 +131,7 @@ async def _fetch_from(source: Source, entry: CatalogEntry, path: Path, report: O
 
 
 @contextlib.asynccontextmanager
-async def _only_one(lock_file: Path, entry: CatalogEntry, report: OnProgress) -> AsyncIterator[None]:
+async def _only_one(lock_file: Path, entry: CatalogEntry, report: OnProgress) -> AsyncGenerator[None, None]:
     """Hold the lock of this download; while another process has it, wait. A dead process does not keep it."""
     from filelock import FileLock, Timeout
 
@@ -160,7 +160,7 @@ def _check_space(entry: CatalogEntry, folder: Path, part: Path) -> None:
 
 
 def _disk_failure(error: OSError, entry: CatalogEntry, folder: Path) -> LocalModelError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return LocalModelError(
             f"The disk is full: {entry.name} is not complete in {folder}. What was fetched is kept.",
             f"Free some space and try again, or set {FOLDER_VARIABLE} to a folder with more.",

@@ -1,0 +1,120 @@
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from agent_chat.local.few_shot import in_words, offered_names, prepare
+
+
+def tool(name: str, *parameters: str, **more: Any) -> dict[str, Any]:
+    properties = {parameter: {"type": "string", "title": parameter.title()} for parameter in parameters}
+    schema = {"type": "object", "properties": properties, "required": list(parameters), **more}
+    return {"type": "function", "function": {"name": name, "description": name, "parameters": schema}}
+
+
+CALC, NOW = tool("calc", "expression"), tool("now", "timezone")
+USER = {"role": "user", "content": "hi"}
+SYSTEM = {"role": "system", "content": "Be brief."}
+
+
+def body(*tools: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"messages": [SYSTEM, USER], "tools": list(tools), **more}
+
+
+def called(messages: list[dict[str, Any]]) -> set[str]:
+    return {call["function"]["name"] for message in messages for call in message.get("tool_calls", ())}
+
+
+def test_without_tools_the_messages_are_the_users() -> None:
+    prepared = prepare({"messages": [USER]})
+    assert prepared["messages"] == [USER]
+    assert prepared["temperature"] == 0
+    assert prepared["max_tokens"] > 0
+
+
+def test_the_request_itself_is_left_as_it_is() -> None:
+    request = body(CALC, NOW)
+    before = copy.deepcopy(request)
+    prepare(request)
+    assert request == before
+
+
+def test_examples_stand_between_the_system_message_and_the_conversation() -> None:
+    messages = prepare(body(CALC, NOW))["messages"]
+    assert messages[0]["role"] == "system"
+    assert messages[0]["content"].startswith("Be brief.\n\n")
+    assert messages[-1] == USER
+    assert called(messages[1:-1]) == {"calc", "now"}
+
+
+@pytest.mark.parametrize(
+    "tools", [[CALC], [tool("now", "zone")], [tool("calc", "formula"), tool("now")], [tool("other")]]
+)
+def test_an_example_needs_all_its_tools_and_their_parameters(tools: list[dict[str, Any]]) -> None:
+    assert called(prepare(body(*tools))["messages"]) == set()
+
+
+def test_guidance_names_a_tool_only_where_it_is_offered() -> None:
+    assert "end_chat" not in prepare(body(CALC))["messages"][0]["content"]
+    assert "end_chat" in prepare(body(tool("end_chat", "message")))["messages"][0]["content"]
+
+
+def test_examples_are_well_formed() -> None:
+    names = ("read_file", "path"), ("list_files", "path"), ("search_text", "query"), ("end_chat", "message")
+    messages = prepare(body(CALC, NOW, *(tool(*name) for name in names)))["messages"]
+    open_calls: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] == open_calls.pop(0)
+            continue
+        assert not open_calls
+        open_calls = [call["id"] for call in message.get("tool_calls", ())]
+        for call in message.get("tool_calls", ()):
+            assert isinstance(json.loads(call["function"]["arguments"]), dict)
+    assert called(messages) == {"calc", "now", *(name for name, _ in names)}
+
+
+def test_the_prefix_does_not_depend_on_the_conversation() -> None:
+    short, long = prepare(body(CALC, NOW)), prepare(body(CALC, NOW, tool_choice="none"))
+    long["messages"] += [{"role": "assistant", "content": "x"}, USER]
+    assert long["messages"][: len(short["messages"])] == short["messages"]
+    assert short["tools"] == long["tools"]
+
+
+def test_a_system_message_in_parts_is_joined_and_a_missing_one_is_made() -> None:
+    parts = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
+    request = {"messages": [{"role": "system", "content": parts}, USER], "tools": [CALC]}
+    assert prepare(request)["messages"][0]["content"].startswith("One.\nTwo.\n\n")
+    assert prepare({"messages": [USER], "tools": [CALC]})["messages"][0]["role"] == "system"
+
+
+def test_schemas_lose_titles_but_not_a_property_named_title() -> None:
+    offered = tool("note", "title", additionalProperties=False, title="Note")
+    parameters = prepare(body(offered))["tools"][0]["function"]["parameters"]
+    assert parameters == {
+        "type": "object",
+        "properties": {"title": {"type": "string"}},
+        "required": ["title"],
+    }
+
+
+def test_a_named_choice_becomes_that_tool_required() -> None:
+    prepared = prepare(body(CALC, NOW, tool_choice={"type": "function", "function": {"name": "now"}}))
+    assert [offered["function"]["name"] for offered in prepared["tools"]] == ["now"]
+    assert prepared["tool_choice"] == "required"
+
+
+def test_the_request_decides_temperature_and_length() -> None:
+    prepared = prepare(body(CALC, temperature=0.7, max_completion_tokens=9))
+    assert prepared["temperature"] == 0.7
+    assert prepared["max_tokens"] == 9
+    assert "max_completion_tokens" not in prepared
+
+
+def test_in_words_keeps_the_prefix_and_takes_the_calls_away() -> None:
+    prepared = prepare(body(CALC))
+    again = in_words(prepared)
+    assert again["messages"][:-1] == prepared["messages"]
+    assert offered_names(prepared) == {"calc"}
+    assert offered_names(again) == set()
