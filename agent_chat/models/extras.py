@@ -6,15 +6,16 @@ results exactly as they sent it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from agent_chat.models.loose import mapping, sequence
 from agent_chat.models.surrogates import mend
 
-_NOT_EXTRA = frozenset(
-    ("role", "content", "tool_calls", "refusal", "function_call", "audio", "images", "annotations", "name")
-)
+_TRAVELS_BACK = re.compile(r"reason|think|thought|signature|encrypted|provider_specific_fields|extra_content")
+"""Names of fields that models want back; what else servers add is their own affair."""
+_KNOWN = frozenset(("role", "content", "tool_calls"))
 _TEXT_FIELDS = ("reasoning_content", "reasoning", "thinking")
 """Where providers put reasoning as text; the first that is there is shown."""
 _GROWING = ("thinking", "text", "summary", "data", "signature")
@@ -30,9 +31,8 @@ class Extras:
     def feed(self, delta: Mapping[str, Any]) -> str:
         """Keeps what must travel back; gives the reasoning text to show, empty where there is none."""
         for name, value in delta.items():
-            if name in _NOT_EXTRA or value is None or value in ("", [], {}):
-                continue
-            self._values[name] = _merged(self._values.get(name), value)
+            if value and name not in _KNOWN and _TRAVELS_BACK.search(name):
+                self._values[name] = _merged(self._values.get(name), value)
         for name in _TEXT_FIELDS:
             value = delta.get(name)
             if isinstance(value, str) and value:

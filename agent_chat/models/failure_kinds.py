@@ -93,6 +93,8 @@ _UNSUPPORTED = re.compile(
     r"|['\"`]?(?P<d>[a-z_]\w*)['\"`]?: extra inputs are not permitted",
     re.IGNORECASE,
 )
+_EXTRA_FIELD = re.compile(r'"extra_forbidden", "loc": \["body", "(\w+)"')
+"""As servers built on pydantic say it."""
 _QUOTA = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|credit balance is too low",
     re.IGNORECASE,
@@ -172,7 +174,8 @@ def refine(
     if base in (None, "request"):
         if named and named[0] != "request":
             return named[0]
-        if _UNSUPPORTED.search(message) and refused_parameter(fields, message):
+        unsupported = _UNSUPPORTED.search(message) or _EXTRA_FIELD.search(message)
+        if unsupported and refused_parameter(fields, message):
             return "unsupported_parameter"
         if "API key" in message and re.search(r"(?i)invalid|not valid|incorrect", message):
             return "auth"
@@ -198,6 +201,8 @@ def refused_parameter(fields: Mapping[str, Any], message: str) -> str | None:
     named = fields.get("param")
     if isinstance(named, str) and re.fullmatch(r"[a-z_][\w.]*", named):
         return named.split(".")[0]
+    if found := _EXTRA_FIELD.search(message):
+        return found.group(1)
     if found := _UNSUPPORTED.search(message):
         name = next(group for group in found.groups() if group)
         return name.split(".")[0]

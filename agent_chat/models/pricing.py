@@ -7,13 +7,15 @@ in the raw bytes and parsed alone: a millisecond or two, once a model. What is n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from agent_chat.core.model import Usage
+from agent_chat.models.loose import mapping
 
 FILE = "model_prices_and_context_window_backup.json"
 
@@ -93,7 +95,7 @@ def _threshold(key: str, name: str) -> int | None:
     return int(thousands) * 1000 if thousands.isdigit() else None
 
 
-def listed(model: str) -> dict[str, Any] | None:
+def listed(model: str) -> Mapping[str, Any] | None:
     """The entry of a model in LiteLLM's list; None where there is none, or no list."""
     provider, _, bare = model.rpartition("/") if model.count("/") == 1 else model.partition("/")
     entry = _entry(model)
@@ -106,7 +108,7 @@ def listed(model: str) -> dict[str, Any] | None:
 
 
 @lru_cache(maxsize=64)
-def _entry(name: str) -> dict[str, Any] | None:
+def _entry(name: str) -> Mapping[str, Any] | None:
     content = _content()
     start = content.find(f"\n    {json.dumps(name)}: {{".encode())
     if start < 0:
@@ -117,7 +119,9 @@ def _entry(name: str) -> dict[str, Any] | None:
         value: Any = json.loads(content[opening : ending + 6])
     except ValueError:
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    entry = mapping(value)
+    owner = entry.get("alias_of")
+    return _entry(owner) if isinstance(owner, str) and owner != name else entry
 
 
 def _content() -> bytes:
@@ -136,3 +140,10 @@ def price_list() -> Path | None:
     if spec is None or spec.origin is None:
         return None
     return Path(spec.origin).with_name(FILE)
+
+
+@lru_cache(maxsize=1)
+def known_providers() -> frozenset[str]:
+    """The prefixes that LiteLLM knows, as far as its list has models of them."""
+    found = re.findall(rb'"litellm_provider": "([\w-]+)"', _content())
+    return frozenset(name.decode() for name in found)

@@ -66,6 +66,9 @@ class ScriptedModel:
             return self._steps[-1]
         raise ScriptExhausted(f"query {index + 1} of a script of {len(self._steps)}")
 
+    def drop(self, parameter: str) -> bool:
+        return False
+
     async def warm(self, query: Query) -> None:
         pass
 
