@@ -63,7 +63,7 @@ def run(command: list[str], environ: dict[str, str], mutex: IO[str], progress: S
         try:
             for line in process.stdout or ():
                 lines.append(line.rstrip())
-                progress.detail(_short(line, 40))
+                progress.detail(_short(" ".join(line.split()[:2]), 60))
         except BaseException:
             process.terminate()
             raise

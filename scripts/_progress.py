@@ -1,5 +1,6 @@
 """What the scripts tell while they prepare: one line a step on stderr, what it does and how long it took."""
 
+import shutil
 import sys
 import time
 from collections.abc import Generator
@@ -19,12 +20,14 @@ class Step:
     """The line of one step; `detail` replaces its end where the line can be written over."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._is_terminal = sys.stderr.isatty()
+        self._beginning = f"agent-chat: {text} ... "
+        # A line that wraps cannot be written over.
+        self._room = shutil.get_terminal_size().columns - len(self._beginning) - 1
+        self._is_open = sys.stderr.isatty() and self._room > 0
 
     def detail(self, text: str) -> None:
-        if self._is_terminal:
-            sys.stderr.write(f"\r\x1b[Kagent-chat: {self._text} ... {text}")
+        if self._is_open:
+            sys.stderr.write(f"\r\x1b[K{self._beginning}{text[: self._room]}")
             sys.stderr.flush()
 
 
