@@ -24,9 +24,9 @@ OMITTED = b" [... omitted end of long line]"
 _PIECE = 1024 * 1024
 """Bytes of a line that are looked at together."""
 _SNIFFED = 8 * 1024
-_FLAGS = (
-    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
 
 Finds = Callable[[bytes], object]
 
@@ -36,7 +36,7 @@ def main() -> int:
     try:
         finds = finder(asked["query"], regex=asked["regex"])
     except re.error as error:
-        print(f"regex parse error: {error}", file=sys.stderr)
+        sys.stderr.write(f"regex parse error: {error}\n")
         return 2
     root = Path(asked["root"])
     found = False
@@ -82,7 +82,7 @@ def _matches(path: Path, finds: Finds) -> Iterator[tuple[int, bytes]]:
 
 
 def _open(path: Path) -> BinaryIO:
-    descriptor = os.open(path, _FLAGS)
+    descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _NONBLOCK | _BINARY)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError("not a regular file")

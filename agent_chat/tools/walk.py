@@ -61,11 +61,15 @@ def walk(root: Path, start: Path, *, deep: bool = True) -> Iterator[Entry]:
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a relative path matches a glob: one without a slash matches names at any depth."""
+    """Whether a relative path matches a glob, or does not where it begins with `!`.
+
+    One without a slash matches names at any depth.
+    """
     from pathspec import GitIgnoreSpec
 
-    literal = f"\\{pattern}" if pattern[:1] in {"!", "#"} else pattern
-    return GitIgnoreSpec.from_lines([literal.removeprefix("./")]).match_file
+    glob = pattern.removeprefix("!").removeprefix("./")
+    matches = GitIgnoreSpec.from_lines([f"\\{glob}" if glob.startswith("#") else glob]).match_file
+    return (lambda path: not matches(path)) if pattern.startswith("!") else matches
 
 
 def _prefix(folder: Path) -> str:
