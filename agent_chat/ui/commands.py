@@ -133,7 +133,7 @@ class Commands:
 
 BARE = frozenset(("exit", "quit", ":q"))
 """Words that leave when they are all of a line."""
-_COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*)(?P<argument>\s.*)?", re.DOTALL)
+_COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*)(?P<argument>\s.*)?")
 
 
 def _reply(*lines: str) -> Reaction:

@@ -5,24 +5,10 @@ from __future__ import annotations
 from agent_chat.core.events import Entry, TurnEnded
 from agent_chat.core.model import Delta
 from agent_chat.ui.sanitize import VisibleStream, printable
-from agent_chat.ui.shown import Note, NoteKind, Reasoning, Shown, Verbosity
+from agent_chat.ui.shown import PREFIXES, Note, NoteKind, Reasoning, Shown, Verbosity
 from agent_chat.ui.stdout import Output
 from agent_chat.ui.view import View
 
-PREFIXES: dict[NoteKind, str] = {
-    "error": "error: ",
-    "warning": "warning: ",
-    "notice": "",
-    "call": "* ",
-    "result": "  ",
-    "failure": "  failed: ",
-    "step": "- ",
-    "detail": "- ",
-    "closing": "",
-    "user": "> ",
-    "question": "? ",
-    "reply": "",
-}
 _NORMAL: frozenset[NoteKind] = frozenset(
     ("error", "warning", "notice", "call", "result", "failure", "question", "reply")
 )

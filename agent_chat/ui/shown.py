@@ -24,6 +24,23 @@ Verbosity = Literal["quiet", "normal", "verbose"]
 LEVELS: tuple[Verbosity, ...] = ("quiet", "normal", "verbose")
 
 
+PREFIXES: dict[NoteKind, str] = {
+    "error": "error: ",
+    "warning": "warning: ",
+    "notice": "",
+    "call": "* ",
+    "result": "  ",
+    "failure": "  failed: ",
+    "step": "- ",
+    "detail": "- ",
+    "closing": "",
+    "user": "> ",
+    "question": "? ",
+    "reply": "",
+}
+"""What a note's first line begins with; the further ones are indented as far."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """One or more lines by the program itself. `text` is safe to print."""

@@ -1,0 +1,66 @@
+"""The face for a terminal that takes no escape sequences: text as it comes, not one escape character."""
+
+from __future__ import annotations
+
+from agent_chat.core.events import Entry
+from agent_chat.core.model import Delta
+from agent_chat.ui.plain import plain_lines, wanted
+from agent_chat.ui.sanitize import VisibleStream
+from agent_chat.ui.shown import Note, Shown, Text, TextEnd, Verbosity
+from agent_chat.ui.stdout import Output
+from agent_chat.ui.view import View
+
+PROMPT = "> "
+
+
+class LineSink:
+    """An `EventSink` over a terminal; reads go through `PipeInput`, whose `prompt` is `self.prompt`."""
+
+    def __init__(self, stdout: Output, *, verbosity: Verbosity = "normal", conversation: bool = True) -> None:
+        self._stdout = stdout
+        self.verbosity: Verbosity = verbosity
+        self._view = View(conversation=conversation)
+        self._safe = VisibleStream()
+        self._mid_line = False
+
+    async def emit(self, entry: Entry) -> None:
+        self._view.verbose = self.verbosity == "verbose"
+        for shown in self._view.entry(entry):
+            self._show(shown)
+
+    def show(self, delta: Delta) -> None:
+        for shown in self._view.delta(delta):
+            self._show(shown)
+
+    def note(self, note: Note) -> None:
+        if note.kind != "user" and wanted(note.kind, self.verbosity, terminal=True):
+            self._end_line()
+            self._stdout.line(plain_lines(note))
+
+    def prompt(self) -> None:
+        self._end_line()
+        self._stdout.write(PROMPT)
+
+    def _show(self, shown: Shown) -> None:
+        match shown:
+            case Text():
+                self._write(self._safe.feed(shown.text))
+            case TextEnd():
+                self._write(self._safe.end())
+                self._end_line()
+                if shown.discarded:
+                    self.note(Note("warning", "The text above is discarded."))
+            case Note():
+                self.note(shown)
+            case _:
+                pass
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._stdout.write(text)
+            self._mid_line = not text.endswith("\n")
+
+    def _end_line(self) -> None:
+        if self._mid_line:
+            self._stdout.write("\n")
+            self._mid_line = False
