@@ -26,21 +26,23 @@ class Choice:
     reason: str = ""
     """One line for stderr; empty where the settings name the model."""
     api_base: str | None = None
-    """Where it answers; None: where its provider is, or the settings say."""
+    """Where it answers; None: where `model_list` says, or its provider is."""
 
 
 async def choose_model(loaded: Loaded, servers: Sequence[LocalServer] = LOCAL_SERVERS) -> Choice:
     """The main model. Connects to nothing but a server that was named, or else to this machine.
 
-    In order: the main role, the `model_list`, a named OpenAI-compatible server, a provider whose key is set,
-    a server on this machine, the embedded model. Raises UserError where that leaves nothing.
+    In order: the main role, the `model_list` (unless `--api-base` names a server), a named OpenAI-compatible
+    server, a provider whose key is set, a server on this machine, the embedded model. Raises UserError where that leaves nothing.
     """
-    if loaded.agent.roles.main is not None:
-        return Choice(loaded.agent.roles.main)
-    if loaded.settings.model_list:
-        return _first_configured(loaded)
+    main = loaded.agent.roles.main
+    if main is not None:
+        return Choice(main, api_base=_base_for(loaded, main))
     base = loaded.agent.api_base
-    named = "api_base" if base else BASE_VARIABLE
+    source = loaded.source("agent", "api_base")
+    if loaded.settings.model_list and not (base and source.kind == "option"):
+        return _first_configured(loaded)
+    named = str(source) if base else BASE_VARIABLE
     base = base or loaded.environ.get(BASE_VARIABLE, "").strip()
     if base:
         return await _of_server(base, named, loaded.environ)
@@ -81,12 +83,20 @@ def default_embedded() -> tuple[CatalogEntry, str]:
     return default_entry(available_memory(), disk)
 
 
+def _base_for(loaded: Loaded, model: str) -> str | None:
+    """`api_base`, which holds for a model of `model_list` only where it was given as an option."""
+    base = loaded.agent.api_base
+    is_option = loaded.source("agent", "api_base").kind == "option"
+    return base if base and (is_option or not loaded.model_config().deployments(model)) else None
+
+
 def _first_configured(loaded: Loaded) -> Choice:
     names = [entry.model_name for entry in loaded.settings.model_list]
     if "main" in names:
-        return Choice("main")
+        return Choice("main", api_base=_base_for(loaded, "main"))
     source = loaded.source("model_list")
-    return Choice(names[0], f"using {names[0]} because it is the first of {source}; {_BY_HAND}")
+    reason = f"using {names[0]} because it is the first of {source}; {_BY_HAND}"
+    return Choice(names[0], reason, _base_for(loaded, names[0]))
 
 
 async def _of_server(base: str, named: str, environ: Mapping[str, str]) -> Choice:

@@ -21,6 +21,12 @@ class ConfigFormat(StrEnum):
     JSON = "json"
 
 
+class KeysFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
 Output = Annotated[ConfigFormat, typer.Option("--output", help="How to print it.")]
 Config = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="Read this configuration and no other.")
@@ -53,12 +59,17 @@ def show(
 
 
 @app.command()
-def keys(output: Output = ConfigFormat.TEXT) -> None:
+def keys(
+    output: Annotated[KeysFormat, typer.Option("--output", help="How to print it.")] = KeysFormat.TEXT,
+) -> None:
     """List every setting: what it means, its default, its environment variable."""
-    from agent_chat.cli.settings_table import settings_table
+    from agent_chat.cli.settings_table import as_markdown, settings_table
 
+    if output is KeysFormat.MARKDOWN:
+        typer.echo(as_markdown(), nl=False)
+        return
     rows = settings_table()
-    if output is ConfigFormat.JSON:
+    if output is KeysFormat.JSON:
         settings = [
             {
                 "key": row.name,

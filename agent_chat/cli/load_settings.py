@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -29,6 +29,9 @@ from agent_chat.cli.settings_tree import BUILT_IN, Node, Source, SourceKind, map
 from agent_chat.cli.shipped import default_settings_file, default_system_prompt
 from agent_chat.cli.trust import PROJECT_FILE, NoHome, TrustedFolders, find_project, user_config_folder
 from agent_chat.core.errors import UserError
+
+if TYPE_CHECKING:
+    from agent_chat.models.deployments import ModelConfig
 
 FILE_NAME = "config.yaml"
 
@@ -56,6 +59,12 @@ class Loaded:
         """LiteLLM's part as it was written: everything but `agent`."""
         plain = self.tree.plain()
         return {key: value for key, value in plain.items() if key != "agent"}
+
+    def model_config(self) -> ModelConfig:
+        """LiteLLM's part as the models read it. Raises UserError."""
+        from agent_chat.models.deployments import ModelConfig
+
+        return ModelConfig.parse(self.litellm)
 
     def source(self, *path: str | int) -> Source:
         """Where the value at a path such as `"agent", "roles", "main"` comes from."""

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 if TYPE_CHECKING:
     from agent_chat.core.budget import Limits
     from agent_chat.engine.runtime import Rules
+    from agent_chat.models.build import RequestOptions
 
 Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]
@@ -95,21 +96,22 @@ class RuleSettings(_Section):
 
 
 class RequestSettings(_Section):
-    """How models are asked. `litellm_params` of one model go before these."""
+    """How models are asked. What is set here wins over LiteLLM's settings, also over those of one model."""
 
     connect_timeout: Seconds | None = None
-    """Seconds to reach the model's server."""
+    """Seconds to reach the model's server; 10 where nothing says otherwise."""
     idle_timeout: Seconds | None = None
-    """Seconds without data after which a request counts as stalled."""
+    """Seconds without data after which a request counts as stalled; 300 where nothing says otherwise."""
     retries: Annotated[int, Field(ge=0, le=100)] | None = None
-    """How often a failed request is tried again."""
+    """How often a failed request is tried again; 2 where nothing says otherwise."""
     max_retry_wait: Seconds | None = None
-    """Seconds that a provider may ask us to wait; beyond them the request fails or falls back."""
+    """Seconds that a provider may ask us to wait; 60 where nothing says otherwise. Beyond them the request
+    fails or falls back."""
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
     """Sampling temperature; the provider's own where it is not set."""
     max_output_tokens: Count | None = None
     """Output limit of one reply, in tokens."""
-    reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     """How much a reasoning model thinks; the provider's own where it is not set."""
     headers: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Extra HTTP headers of every request."""
@@ -192,6 +194,25 @@ class AgentSettings(_Section):
             max_parallel=self.rules.max_parallel,
             result_limit=self.rules.result_limit,
             summary_tokens=self.rules.summary_tokens,
+        )
+
+    def to_request_options(self) -> "RequestOptions":
+        """How models are asked."""
+        from agent_chat.models.build import RequestOptions
+
+        chosen = {
+            "temperature": self.request.temperature,
+            "reasoning_effort": self.request.reasoning_effort,
+        }
+        return RequestOptions(
+            connect_timeout=self.request.connect_timeout,
+            idle_timeout=self.request.idle_timeout,
+            retries=self.request.retries,
+            max_retry_wait=self.request.max_retry_wait,
+            max_output_tokens=self.request.max_output_tokens,
+            parameters={name: value for name, value in chosen.items() if value is not None},
+            headers=self.request.headers,
+            transport=self.transport,
         )
 
 

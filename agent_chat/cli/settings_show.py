@@ -68,12 +68,16 @@ def masked(value: Any, path: tuple[str, ...] = ()) -> Any:
             return [masked(item, path) for item in cast("list[Any]", value)]
         case str() if value.startswith("os.environ/") or not value:
             return value
-        case str() if path and (is_secret(path[-1]) or path[:-1] == ("agent", "request", "headers")):
+        case str() if path and (is_secret(path[-1]) or _is_header(path)):
             return MASK
         case str():
             return _without_user(mask(value))
         case _:
             return value
+
+
+def _is_header(path: tuple[str, ...]) -> bool:
+    return len(path) > 1 and path[-2].endswith("headers")
 
 
 def _without_user(text: str) -> str:
