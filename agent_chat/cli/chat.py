@@ -1,0 +1,39 @@
+"""`agent-chat`: a conversation, on a terminal or from a pipe; and everything else that the program can do."""
+
+import typer
+
+from agent_chat.cli import config, models, sessions
+from agent_chat.cli.options import OutputFormat, SharedOptions, shared_options
+from agent_chat.core.errors import UserError
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.add_typer(sessions.app, name="sessions")
+app.add_typer(models.app, name="models")
+app.add_typer(config.app, name="config")
+
+
+@app.callback(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@shared_options
+def chat(context: typer.Context, *, options: SharedOptions) -> int:
+    """Holds a conversation; without a terminal, one line of standard input is one turn."""
+    if context.invoked_subcommand is not None:
+        return 0
+    if options.output is OutputFormat.JSON:
+        raise UserError(
+            "--output json is one result of one turn.", hint="Use agent-single, or --output stream-json."
+        )
+    from agent_chat.cli.chat_run import run_chat
+
+    return run_chat(options)
+
+
+@app.command()
+def schema() -> None:
+    """Prints the JSON Schema of `--output json` and of the events of `--output stream-json`."""
+    import json
+
+    from agent_chat.core.events import known_events
+    from agent_chat.ui.result import Result
+
+    schemas = {"event": known_events().json_schema(), "result": Result.model_json_schema()}
+    typer.echo(json.dumps(schemas, indent=2))

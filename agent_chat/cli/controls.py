@@ -1,0 +1,75 @@
+"""What slash commands may ask of the session that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_chat.cli.load_settings import Loaded
+from agent_chat.cli.wiring import Opened
+from agent_chat.core.budget import Limits, Spent
+from agent_chat.core.errors import UserError
+from agent_chat.core.messages import SystemMessage
+from agent_chat.sessions.store import SessionStore
+from agent_chat.ui.commands import SessionInfo, ToolInfo
+
+SHOWN_SESSIONS = 20
+
+
+class SessionControls:
+    """Satisfies `ui.commands.Controls` for the session that was attached last."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self._opened: Opened | None = None
+        self.wanted: str | None = None
+        """The session that the user wants instead of this one."""
+
+    def attach(self, opened: Opened) -> None:
+        self._opened = opened
+        self.wanted = None
+
+    @property
+    def opened(self) -> Opened:
+        if self._opened is None:
+            raise UserError("The session is still starting.", hint="Try again in a moment.")
+        return self._opened
+
+    def model(self) -> str:
+        return self.opened.session.runtime.model.name
+
+    def models(self) -> Sequence[str]:
+        return self.opened.models.names()
+
+    def set_model(self, name: str) -> None:
+        self.opened.session.runtime.model = self.opened.models.named(name)
+
+    def tools(self) -> Sequence[ToolInfo]:
+        toolbox = self.opened.session.runtime.toolbox
+        found = ((spec, toolbox.get(spec.name)) for spec in toolbox.specs())
+        return [ToolInfo(spec.name, tool.effect, spec.description) for spec, tool in found if tool]
+
+    def spent(self) -> Spent:
+        return self.opened.session.runtime.journal.state.session_spent
+
+    def limits(self) -> tuple[Limits, Limits]:
+        rules = self.opened.session.runtime.rules
+        return rules.turn, rules.session
+
+    def system(self) -> str:
+        first = self.opened.session.runtime.journal.messages()[:1]
+        return first[0].text if first and isinstance(first[0], SystemMessage) else ""
+
+    def sessions(self) -> Sequence[SessionInfo]:
+        store = self.opened.sessions
+        if not isinstance(store, SessionStore):
+            return []
+        return [
+            SessionInfo(summary.id, summary.started, summary.turns, summary.title)
+            for summary in store.list(SHOWN_SESSIONS)
+        ]
+
+    def resume(self, session_id: str) -> None:
+        wanted = self.opened.sessions.resolve(session_id)
+        if wanted == self.opened.log.session_id:
+            raise UserError("This is that session.")
+        self.wanted = wanted

@@ -1,0 +1,214 @@
+"""The one place where concrete classes meet: from settings and options to a session that can run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_chat import __version__
+from agent_chat.cli.choose_model import Choice, choose_model
+from agent_chat.cli.load_settings import Loaded, load_settings
+from agent_chat.cli.options import SharedOptions
+from agent_chat.cli.settings_layers import Options
+from agent_chat.core.errors import UserError
+from agent_chat.core.permissions import AllowEffects
+from agent_chat.core.ports import ChatModel, EventSink, Toolbox
+from agent_chat.engine.clock import SystemClock
+from agent_chat.engine.journal import Journal
+from agent_chat.engine.runtime import Runtime
+from agent_chat.engine.session import Session, SessionInfo
+from agent_chat.engine.sinks import InOrder
+from agent_chat.sessions.store import MemorySessions, OpenLog, Sessions, open_sessions
+
+if TYPE_CHECKING:
+    from agent_chat.tools.toolbox import NamedToolbox
+
+Ask = Callable[[str], Awaitable[str | None]]
+"""Puts a question of the model's to the user; None where nobody can be asked."""
+
+
+async def nobody(question: str) -> str | None:
+    """The `Ask` of scripts."""
+    return None
+
+
+def settings_for(options: SharedOptions) -> Loaded:
+    """The settings under these options. Raises UserError."""
+    return load_settings(
+        Options(
+            config=options.config,
+            profile=options.profile,
+            sets=tuple(options.set_ or ()),
+            model=options.model,
+            api_base=options.api_base,
+            fallbacks=tuple(options.fallback or ()),
+            system=options.system,
+            tools=tuple(options.tool or ()),
+            no_tools=options.no_tools,
+            max_iterations=options.max_iterations,
+            max_tool_calls=options.max_tool_calls,
+            max_tokens_total=options.max_tokens_total,
+            max_cost=options.max_cost,
+            max_time=options.max_time,
+            no_session=options.no_session,
+            color=options.color.value if options.color else None,
+        ),
+        cwd=workspace_of(options),
+    )
+
+
+def workspace_of(options: SharedOptions) -> Path:
+    """The folder that tools may see, resolved. Raises UserError where it is none."""
+    given = Path(options.workspace) if options.workspace else Path()
+    try:
+        path = given.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise UserError(
+            f"The workspace {given} cannot be used: {error}", hint="Name a folder with --workspace."
+        ) from error
+    if not path.is_dir():
+        raise UserError(f"The workspace {given} is not a folder.", hint="Name a folder with --workspace.")
+    return path
+
+
+class Models:
+    """Makes models by name, under one configuration."""
+
+    def __init__(self, loaded: Loaded, clock: SystemClock) -> None:
+        self._loaded = loaded
+        self._clock = clock
+
+    async def main(self) -> tuple[ChatModel, Choice]:
+        """The model that answers, and how it was chosen. Raises UserError."""
+        choice = await choose_model(self._loaded)
+        return self._build(choice.model, self._loaded.agent.fallbacks, choice.api_base), choice
+
+    def named(self, name: str) -> ChatModel:
+        """Another model. Raises UserError where there is none of this name."""
+        return self._build(name, (), None)
+
+    def names(self) -> Sequence[str]:
+        return self._loaded.model_config().names()
+
+    def _build(self, name: str, fallbacks: Sequence[str], api_base: str | None) -> ChatModel:
+        from agent_chat.models.build import build_model
+
+        return build_model(
+            self._loaded.model_config(),
+            name,
+            clock=self._clock,
+            environ=self._loaded.environ,
+            fallbacks=fallbacks,
+            options=self._loaded.agent.to_request_options(),
+            api_base=api_base,
+            local_factory=_local_model,
+        )
+
+
+def _local_model(name: str) -> ChatModel:
+    """The embedded model; where it is missing, its progress is shown on stderr while it is fetched."""
+    from agent_chat.cli.pull import pull_model
+    from agent_chat.models.local_model import LocalModel
+
+    return LocalModel(name, lambda entry: pull_model(entry, sys.stderr))
+
+
+def builtin_tools(workspace: Path, ask: Ask, sessions: Sessions, clock: SystemClock) -> NamedToolbox:
+    """Every tool that the program brings, before the allow-list."""
+    from agent_chat.tools.builtin.calc import calc_tools
+    from agent_chat.tools.builtin.chat import chat_tools
+    from agent_chat.tools.builtin.clock import clock_tools
+    from agent_chat.tools.builtin.files import file_tools
+    from agent_chat.tools.builtin.results import result_tools
+    from agent_chat.tools.builtin.search import search_tools
+    from agent_chat.tools.toolbox import ToolRegistry
+    from agent_chat.tools.workspace import Workspace
+
+    space = Workspace(workspace)
+    return ToolRegistry(
+        (
+            *clock_tools(clock),
+            *calc_tools(),
+            *file_tools(space),
+            *search_tools(space),
+            *result_tools(sessions.results),
+            *chat_tools(ask),
+        )
+    )
+
+
+@dataclass(slots=True)
+class Opened:
+    """A session that is ready for its first message."""
+
+    session: Session
+    sessions: Sessions
+    log: OpenLog
+    models: Models
+    choice: Choice
+    resumed: bool
+
+    async def close(self) -> None:
+        """Frees the model, the log and the database."""
+        await self.session.runtime.model.close()
+        self.log.close()
+        self.sessions.close()
+
+
+async def open_session(
+    loaded: Loaded,
+    options: SharedOptions,
+    faces: Sequence[EventSink],
+    ask: Ask,
+    on_problem: Callable[[str], None],
+) -> Opened:
+    """Opens a new session, or the one that the options name. Raises UserError; then nothing was begun."""
+    workspace = workspace_of(options)
+    clock = SystemClock()
+    models = Models(loaded, clock)
+    sessions = open_sessions(on_problem) if loaded.agent.session.keep else MemorySessions()
+    past = _past(sessions, options, workspace)
+    model, choice = await models.main()
+    toolbox = _allowed(builtin_tools(workspace, ask, sessions, clock), loaded)
+    log, entries = sessions.resume(past) if past else (sessions.create(clock.now()), ())
+    runtime = Runtime(
+        model=model,
+        toolbox=toolbox,
+        approver=AllowEffects({"read"}),
+        results=sessions.results,
+        clock=clock,
+        rules=loaded.agent.to_rules(),
+        journal=Journal(log.session_id, InOrder(log, *faces, on_problem=on_problem), clock),
+    )
+    session = Session(runtime)
+    if past:
+        await session.resume(entries, __version__, options.system)
+    else:
+        await session.start(SessionInfo(__version__, str(workspace), loaded.system_prompt()))
+    return Opened(session, sessions, log, models, choice, resumed=bool(past))
+
+
+def _past(sessions: Sessions, options: SharedOptions, workspace: Path) -> str | None:
+    if options.resume:
+        return sessions.resolve(options.resume)
+    if not options.continue_:
+        return None
+    latest = sessions.latest(str(workspace))
+    if latest is None:
+        raise UserError(
+            f"There is no session of {workspace} to go on with.", hint="Leave out --continue to begin one."
+        )
+    return latest
+
+
+def _allowed(toolbox: NamedToolbox, loaded: Loaded) -> Toolbox:
+    from agent_chat.tools.toolbox import Allowed
+
+    try:
+        return Allowed(toolbox, loaded.agent.tools.allow)
+    except ValueError as error:
+        source = loaded.source("agent", "tools", "allow")
+        raise UserError(f"{source}: {error}", hint="`agent-chat tools list` lists them.") from error
