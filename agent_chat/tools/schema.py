@@ -62,8 +62,9 @@ class Arguments:
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the function takes them; what was not given is not there. Raises ValueError."""
+        arguments = _storable(dict(arguments))
         try:
-            return self._adapter.validate_python(dict(arguments))
+            return self._adapter.validate_python(arguments)
         except ValidationError as first:
             details = first.errors(include_url=False)
         try:
@@ -112,6 +113,17 @@ def described(annotation: Any) -> Any:
     return Annotated[(kind, Field(description=" ".join(texts)), *others)]
 
 
+def _storable(value: Any) -> Any:
+    """The value with every text in it as it can be kept and sent."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(key): _storable(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_storable(item) for item in cast("list[Any]", value)]
+    return value
+
+
 def _says_nothing(value: object) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING)
 
@@ -119,7 +131,6 @@ def _says_nothing(value: object) -> bool:
 def _closer(value: Any, shape: Mapping[str, Any]) -> Any:
     """An object or list written as text is read; one value where a list is wanted becomes a list of one."""
     if isinstance(value, str):
-        value = storable(value)
         try:
             written = json.loads(value)
         except (ValueError, RecursionError):

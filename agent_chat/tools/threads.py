@@ -91,6 +91,11 @@ class DaemonPool:
                 return
         threading.Thread(target=self._work, args=(job,), name="agent-chat-tool", daemon=True).start()
 
+    @property
+    def idle(self) -> int:
+        """Threads that wait for a job."""
+        return self._idle
+
     def _work(self, job: Job) -> None:
         current: list[Job] = [job]
         del job
