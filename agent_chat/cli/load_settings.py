@@ -81,19 +81,28 @@ class Loaded:
 
 
 def load_settings(
-    options: Options | None = None, environ: Mapping[str, str] | None = None, cwd: Path | None = None
+    options: Options | None = None,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    workspace: Path | None = None,
 ) -> Loaded:
-    """Reads and checks everything. Raises UserError that names every mistake with its place."""
+    """Reads and checks everything. Raises UserError that names every mistake with its place.
+
+    Relative paths in options and variables start at `cwd`; the project is the one of `workspace`, an absolute
+    path (default: `cwd`).
+    """
     options = options or Options()
     environ = os.environ if environ is None else environ
-    return _Loader(options, environ, cwd or Path.cwd()).load()
+    cwd = cwd or Path.cwd()
+    return _Loader(options, environ, cwd, workspace or cwd).load()
 
 
 class _Loader:
-    def __init__(self, options: Options, environ: Mapping[str, str], cwd: Path) -> None:
+    def __init__(self, options: Options, environ: Mapping[str, str], cwd: Path, workspace: Path) -> None:
         self._options = options
         self._environ = environ
         self._cwd = cwd
+        self._workspace = workspace
         self._mistakes: list[Mistake] = []
         self._warnings: list[str] = []
         self._files: list[Path] = []
@@ -148,7 +157,7 @@ class _Loader:
         return self._read_project(tree, folder)
 
     def _read_project(self, tree: Node, config_folder: Path) -> Node:
-        project = find_project(self._cwd, config_folder.parent.parent)
+        project = find_project(self._workspace, config_folder.parent.parent)
         if project is None:
             return tree
         path = project / PROJECT_FILE

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Place, write
 
-from agent_chat.cli.load_settings import Options
+from agent_chat.cli.load_settings import Options, load_settings
 from agent_chat.cli.trust import TrustedFolders
 
 
@@ -150,3 +150,19 @@ def test_a_list_of_folders_that_cannot_be_read_trusts_nothing(tmp_path: Path) ->
     write(tmp_path / "trusted_folders", b"\xff\xfe/\n")
 
     assert not TrustedFolders(tmp_path).contains(Path("/"))
+
+
+def test_the_project_is_the_workspaces_and_relative_options_are_the_shells(place: Place) -> None:
+    place.project("agent: {model: of-the-workspace}")
+    shell = place.cwd.parent
+    write(shell / "prompt.md", "Of the shell.")
+
+    loaded = load_settings(
+        None,
+        {"XDG_CONFIG_HOME": str(place.config_home), "AGENT_CHAT_SYSTEM_FILE": "prompt.md"},
+        cwd=shell,
+        workspace=place.cwd,
+    )
+
+    assert loaded.agent.roles.main == "of-the-workspace"
+    assert loaded.system_prompt() == "Of the shell."
