@@ -93,8 +93,18 @@ def load_settings(
     """
     options = options or Options()
     environ = os.environ if environ is None else environ
-    cwd = cwd or Path.cwd()
+    cwd = cwd or working_folder()
     return _Loader(options, environ, cwd, workspace or cwd).load()
+
+
+def working_folder() -> Path:
+    """Where the program was started. Raises UserError where that folder is gone."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise UserError(
+            f"The working folder cannot be used: {error.strerror or error}.", hint="Go to another one (cd)."
+        ) from error
 
 
 class _Loader:
@@ -157,7 +167,7 @@ class _Loader:
         return self._read_project(tree, folder)
 
     def _read_project(self, tree: Node, config_folder: Path) -> Node:
-        project = find_project(self._workspace, config_folder.parent.parent)
+        project = find_project(self._workspace)
         if project is None:
             return tree
         path = project / PROJECT_FILE

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from agent_chat.cli.load_settings import FILE_NAME, Loaded
+from agent_chat.cli.load_settings import FILE_NAME, Loaded, working_folder
 from agent_chat.cli.settings_check import is_secret
 from agent_chat.cli.settings_tree import Source
 from agent_chat.cli.shipped import default_settings_file
@@ -120,18 +120,18 @@ def as_lines(loaded: Loaded) -> Iterator[str]:
 def config_files(environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> list[ConfigFile]:
     """The files that settings come from, the strongest first."""
     environ = os.environ if environ is None else environ
-    cwd = cwd or Path.cwd()
+    cwd = cwd or working_folder()
     shipped = ConfigFile("shipped", default_settings_file(), "read")
     try:
         folder = user_config_folder(environ)
     except NoHome:
         return [shipped]
-    project = find_project(cwd, folder.parent.parent)
+    project = find_project(cwd)
     trusted = project is not None and TrustedFolders(folder).contains(project)
     state = "absent" if project is None else "read" if trusted else "not trusted"
     user = folder / FILE_NAME
     return [
         ConfigFile("project", (project or cwd) / PROJECT_FILE, state),
-        ConfigFile("user", user, "read" if user.is_file() else "absent"),
+        ConfigFile("user", user, "read" if os.path.isfile(user) else "absent"),
         shipped,
     ]

@@ -32,15 +32,16 @@ def user_config_folder(environ: Mapping[str, str]) -> Path:
     return path
 
 
-def find_project(cwd: Path, home: Path | None) -> Path | None:
+def find_project(cwd: Path) -> Path | None:
     """The nearest folder from `cwd` upwards with a project configuration, up to its repository's root.
 
-    Outside of a repository only `cwd` itself counts; the home folder is no project.
+    Outside of a repository only `cwd` itself counts.
     """
     folders = [cwd, *cwd.parents]
-    root = next((index for index, folder in enumerate(folders) if (folder / ".git").exists()), 0)
+    # os.path and not Path: a folder that we may not look into holds nothing for us, and is no failure.
+    root = next((index for index, folder in enumerate(folders) if os.path.exists(folder / ".git")), 0)
     for folder in folders[: root + 1]:
-        if folder != home and (folder / PROJECT_FILE).is_file():
+        if os.path.isfile(folder / PROJECT_FILE):
             return folder
     return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from cli.conftest import Place, write
 
 from agent_chat.cli.load_settings import Options, load_settings
 from agent_chat.cli.trust import TrustedFolders
+from agent_chat.core.errors import UserError
 
 
 def test_an_untrusted_file_is_ignored_with_one_line_that_says_how_to_trust_it(place: Place) -> None:
@@ -166,3 +169,13 @@ def test_the_project_is_the_workspaces_and_relative_options_are_the_shells(place
 
     assert loaded.agent.roles.main == "of-the-workspace"
     assert loaded.system_prompt() == "Of the shell."
+
+
+def test_a_working_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with contextlib.chdir(gone):
+        gone.rmdir()
+        with pytest.raises(UserError, match="working folder"):
+            load_settings(None, {})
+        os.chdir(tmp_path)
