@@ -33,7 +33,8 @@ async def choose_model(loaded: Loaded, servers: Sequence[LocalServer] = LOCAL_SE
     """The main model. Connects to nothing but a server that was named, or else to this machine.
 
     In order: the main role, the `model_list` (unless `--api-base` names a server), a named OpenAI-compatible
-    server, a provider whose key is set, a server on this machine, the embedded model. Raises UserError where that leaves nothing.
+    server, a provider whose key is set, a server on this machine, the embedded model. Raises UserError where
+    that leaves nothing.
     """
     main = loaded.agent.roles.main
     if main is not None:
