@@ -1,0 +1,418 @@
+"""A session on a terminal. prompt-toolkit owns the screen from first to last; there is no alternate screen.
+
+What is finished is printed once above the input line and belongs to the terminal from then on. Nothing
+heavy is imported here: the input line stands before the rest of the program is loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self, TextIO
+
+from agent_chat.ui.keyboard import InputLine, open_output
+from agent_chat.ui.leaving import InterruptKey
+from agent_chat.ui.paint import Paint
+from agent_chat.ui.sanitize import one_line, visible
+from agent_chat.ui.shown import Note, Verbosity
+
+if TYPE_CHECKING:
+    from agent_chat.core.events import Entry, LeaveReason
+    from agent_chat.core.model import Delta
+    from agent_chat.core.ports import Leave, UserInput
+    from agent_chat.ui.commands import Commands, Reaction
+    from agent_chat.ui.shown import Shown
+    from agent_chat.ui.transcript import Transcript
+    from agent_chat.ui.view import View
+
+FRAME = 1 / 15
+"""Seconds between two drawings while something changes."""
+BUDGET = 0.008
+"""Seconds of rendering in one drawing."""
+SHOWN_QUEUE = 3
+
+
+class Turns(Protocol):
+    """What the keys may do to the turn that runs."""
+
+    def interrupt(self) -> bool:
+        """Stops it. False where none runs."""
+        ...
+
+    def steer(self, text: str) -> None:
+        """Says something to it, which the model hears before its next iteration."""
+        ...
+
+
+class TerminalFace:
+    """An `EventSink` and an `InputSource`; an async context manager that holds the terminal while inside.
+
+    `connect` gives it the session; what is typed before that waits. Everything is called from the
+    event loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        stdin: TextIO,
+        stdout: TextIO,
+        term: str,
+        color: bool,
+        history: Path | None = None,
+        verbosity: Verbosity = "normal",
+    ) -> None:
+        self.verbosity: Verbosity = verbosity
+        self._paint = Paint(color, _is_unicode(stdout))
+        self._output = open_output(stdout, term, color=color)
+        self._line = InputLine(
+            self,
+            stdin=stdin,
+            output=self._output,
+            history=history,
+            command_names=lambda: self._commands.names if self._commands else (),
+            footer=self._footer,
+        )
+        self._turns: Turns | None = None
+        self._commands: Commands | None = None
+        self._view: View | None = None
+        self._transcript: Transcript | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._queue: deque[str] = deque()
+        self._steered: list[str] = []
+        """Said to the turn that runs, not yet heard."""
+        self._left: LeaveReason | None = None
+        self._changed = asyncio.Event()
+        """Set when there is something for `next` to look at."""
+        self._running = False
+        self._turn_began = 0.0
+        self._answer: asyncio.Future[str | None] | None = None
+        self._asking = asyncio.Lock()
+        self._interrupt_key = InterruptKey()
+        self._hint = ""
+        self._paused = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._tick: asyncio.TimerHandle | None = None
+        self._drawn_at = 0.0
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._line.app.run_async(set_exception_handler=False))
+        self._task.add_done_callback(self._app_ended)
+        asyncio.get_running_loop().set_exception_handler(self._report)
+        threading.Thread(target=_warm, daemon=True).start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.get_running_loop().set_exception_handler(None)
+        for timer in (self._timer, self._tick):
+            if timer is not None:
+                timer.cancel()
+        self._output.closing = True
+        self._line.set_tail([])
+        if self._line.app.is_running:
+            self._line.app.exit()
+        try:
+            if self._task is not None:
+                with contextlib.suppress(EOFError):
+                    await self._task
+        finally:
+            self._print_rest()
+
+    def connect(self, turns: Turns, commands: Commands) -> None:
+        self._turns = turns
+        self._commands = commands
+
+    # EventSink
+
+    async def emit(self, entry: Entry) -> None:
+        view, transcript = self._shows()
+        view.verbose = self.verbosity == "verbose"
+        for shown in view.entry(entry):
+            self._notice_turn(shown)
+            transcript.add(shown)
+        self._draw_soon()
+
+    def show(self, delta: Delta) -> None:
+        view, transcript = self._shows()
+        for shown in view.delta(delta):
+            transcript.add(shown)
+        self._draw_soon()
+
+    # InputSource
+
+    async def next(self) -> UserInput | Leave:
+        from agent_chat.core.ports import Leave, UserInput
+
+        self._set_running(False)
+        while True:
+            if self._left is not None:
+                return Leave(self._left)
+            if not self._queue:
+                self._changed.clear()
+                await self._changed.wait()
+                continue
+            text = self._queue.popleft()
+            reaction = self._commands.react(text) if self._commands else None
+            if reaction is None:
+                self._set_running(True)
+                return UserInput(text)
+            self._react(text, reaction)
+
+    async def ask(self, question: str) -> str | None:
+        """Asks the user; None where there is no answer. What was typed before is kept aside meanwhile."""
+        async with self._asking:
+            await asyncio.sleep(0)  # keys that have arrived by now belong to what was there before
+            buffer = self._line.buffer
+            kept = buffer.document
+            buffer.reset()
+            self.note(Note("question", visible(question)))
+            self._line.prompt = "? "
+            self._answer = asyncio.get_running_loop().create_future()
+            self._line.app.invalidate()
+            try:
+                return await self._answer
+            finally:
+                self._answer = None
+                self._line.prompt = "> "
+                buffer.set_document(kept)
+                self._line.app.invalidate()
+
+    def note(self, note: Note) -> None:
+        """Something that no event tells of; printed above the input line."""
+        self._shows()[1].add(note)
+        self._draw_soon()
+
+    def leave(self, reason: LeaveReason) -> None:
+        """Makes `next` end the session."""
+        self._left = self._left or reason
+        self._changed.set()
+
+    @property
+    def waiting(self) -> int:
+        """Messages that were typed and not yet given to the session."""
+        return len(self._queue)
+
+    # Keys
+
+    def submit(self) -> None:
+        buffer = self._line.buffer
+        text = buffer.text.strip()
+        if self._answer is not None:
+            buffer.reset()
+            if not self._answer.done():
+                self.note(Note("user", text))
+                self._answer.set_result(text)
+            return
+        if not text:
+            buffer.reset()
+            return
+        buffer.append_to_history()
+        buffer.reset()
+        self._queue.append(text)
+        self._changed.set()
+        self._draw_soon()
+
+    def steer(self) -> None:
+        text = self._line.buffer.text.strip()
+        if not self._running or self._answer is not None or self._turns is None:
+            self._hint = "Nothing runs that could be steered: Enter sends."
+        elif text:
+            self._line.buffer.append_to_history()
+            self._line.buffer.reset()
+            self._steered.append(visible(text))
+            self._turns.steer(text)
+            self._draw_soon()
+
+    def stop(self) -> None:
+        if self._running and self._turns is not None:
+            self._turns.interrupt()
+
+    def interrupt(self) -> None:
+        match self._interrupt_key.press(typed=bool(self._line.buffer.text), running=self._running):
+            case "clear":
+                self._line.buffer.reset()
+                self._hint = (
+                    "Cleared. Ctrl-C stops the turn." if self._running else "Cleared. Ctrl-C again leaves."
+                )
+            case "stop":
+                self.stop()
+                self._hint = "Stopping. Ctrl-C again leaves."
+            case "hint":
+                self._hint = "Ctrl-C again leaves."
+            case "leave":
+                self.stop()
+                self.leave("interrupted")
+
+    def end_of_input(self) -> None:
+        if self._answer is not None:
+            if not self._answer.done():
+                self._answer.set_result(None)
+            return
+        self.stop()
+        self.leave("eof")
+
+    def edit(self) -> None:
+        async def run() -> None:
+            self._paused = True
+            try:
+                await self._line.buffer.open_in_editor()
+            finally:
+                self._paused = False
+                self._draw_soon()
+
+        self._line.app.create_background_task(run())
+
+    def typed(self) -> None:
+        if self._line.buffer.text:
+            self._hint = ""
+
+    # Drawing
+
+    def _draw_soon(self) -> None:
+        if self._timer is None and not self._paused and self._line.app.is_running:
+            wait = max(0.0, self._drawn_at + FRAME - time.monotonic())
+            self._timer = asyncio.get_running_loop().call_later(wait, self._draw)
+
+    def _draw(self) -> None:
+        self._timer = None
+        if self._paused or not self._line.app.is_running:
+            return
+        size = self._output.get_size()
+        _, transcript = self._shows()
+        transcript.width = size.columns
+        transcript.verbosity = self.verbosity
+        more = transcript.advance(BUDGET)
+        lines = transcript.lines()
+        below = self._below()
+        tail = transcript.tail(size.rows - self._line.input_rows - len(below) - 3)
+        self._line.set_tail([*tail, *below])
+        if lines:
+            self._line.print_above(lines)
+        else:
+            self._line.app.invalidate()
+        self._drawn_at = time.monotonic()
+        if more:
+            self._draw_soon()
+
+    def _count_on(self) -> None:
+        """Draws the seconds of the turn. Nothing is drawn while no turn runs."""
+        self._tick = asyncio.get_running_loop().call_later(1.0, self._count_on) if self._running else None
+        self._draw_soon()
+
+    def _below(self) -> list[str]:
+        """What runs now, and what waits."""
+        from agent_chat.ui.phrases import count, cut
+
+        lines: list[str] = []
+        if self._running and self._view is not None and self._view.status:
+            seconds = int(time.monotonic() - self._turn_began)
+            lines.append(f"{self._view.status} | {seconds} s")
+        lines.extend(f"steering: {cut(one_line(text), 100)}" for text in self._steered[-SHOWN_QUEUE:])
+        if self._running:
+            queued = list(self._queue)
+            lines.extend(f"queued: {cut(one_line(text), 100)}" for text in queued[:SHOWN_QUEUE])
+            if len(queued) > SHOWN_QUEUE:
+                lines.append(f"... and {count(len(queued) - SHOWN_QUEUE, 'more message')}")
+        return [self._paint.dim(line) for line in lines]
+
+    def _footer(self) -> str:
+        if self._hint:
+            return self._hint
+        if self._answer is not None:
+            return "Enter answers | Esc stops the turn"
+        typed = bool(self._line.buffer.text)
+        if self._running and typed:
+            return "Enter queues for the next turn | Ctrl-S steers | Esc stops the turn | Ctrl-C clears"
+        if self._running:
+            return "Esc or Ctrl-C stops the turn | type to queue or steer"
+        if typed:
+            return "Enter sends | Alt-Enter new line | Ctrl-C clears"
+        return "Enter sends | Alt-Enter new line | Up history | /help | Ctrl-D leaves"
+
+    def _print_rest(self) -> None:
+        """All that has not been drawn, now that the input line is gone."""
+        if self._transcript is None:
+            return
+        while self._transcript.advance(1.0):
+            pass
+        lines = self._transcript.lines()
+        if lines:
+            self._output.write_raw("".join(f"{line}\r\n" for line in lines))
+            self._output.flush()
+
+    # What else changes
+
+    def _shows(self) -> tuple[View, Transcript]:
+        if self._view is None or self._transcript is None:
+            from agent_chat.ui.transcript import Transcript
+            from agent_chat.ui.view import View
+
+            self._view = View(conversation=True)
+            self._transcript = Transcript(self._paint, self._output.get_size().columns, self.verbosity)
+        return self._view, self._transcript
+
+    def _set_running(self, running: bool) -> None:
+        if running == self._running:
+            return
+        self._running = running
+        self._hint = ""
+        self._turn_began = time.monotonic()
+        if self._tick is not None:
+            self._tick.cancel()
+        self._count_on()
+
+    def _notice_turn(self, shown: Shown) -> None:
+        """Follows the turn by what is told of it."""
+        if not isinstance(shown, Note):
+            return
+        if shown.kind == "user" and shown.text in self._steered:
+            self._steered.remove(shown.text)
+        elif shown.kind == "closing":
+            self._set_running(False)
+            if self._steered:
+                self._steered.clear()
+                late = "What you said came too late for this turn; the model hears it with your next message."
+                self._shows()[1].add(Note("notice", late))
+
+    def _react(self, text: str, reaction: Reaction) -> None:
+        self.note(Note("user", text))
+        for note in reaction.notes:
+            self.note(note)
+        if reaction.clear:
+            self._line.app.renderer.clear()
+        if reaction.toggle_verbose:
+            self.verbosity = "normal" if self.verbosity == "verbose" else "verbose"
+            now = "Everything is shown." if self.verbosity == "verbose" else "The usual is shown."
+            self.note(Note("reply", now))
+        if reaction.leave:
+            self.leave(reaction.leave)
+
+    def _app_ended(self, task: asyncio.Task[None]) -> None:
+        """The terminal hung up, or the input line failed: either way nobody can be asked any more."""
+        if self._output.closing:
+            return
+        failed = not task.cancelled() and task.exception()
+        self.stop()
+        self.leave("eof" if isinstance(failed, EOFError) else "terminated")
+
+    def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        """A failure in a callback: said above the line instead of written over it."""
+        error = context.get("exception") or context.get("message")
+        self.note(Note("error", f"Internal error: {error!r}"))
+
+
+def _warm() -> None:
+    """Loads what draws the first answer while the user still types."""
+    for module in ("view", "transcript", "markdown", "render"):
+        importlib.import_module(f"agent_chat.ui.{module}")
+
+
+def _is_unicode(stream: TextIO) -> bool:
+    return (stream.encoding or "").lower().replace("-", "").startswith("utf")
