@@ -180,7 +180,6 @@ def _quoted(text: str) -> str:
 _SECRET_WORDS = frozenset(
     ("key", "token", "secret", "password", "passwd", "credential", "credentials", "authorization")
 )
-_NOT_SECRET = frozenset(("max_tokens", "max_output_tokens", "summary_tokens"))
 
 
 def is_secret(key: str) -> bool:
