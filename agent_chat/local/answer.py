@@ -8,7 +8,7 @@
 """
 
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 from agent_chat.local.calls import Call, CallDeltas, repeats
@@ -32,12 +32,12 @@ async def answer(body: Body, generate: Generate) -> AsyncGenerator[Chunk, None]:
         if not draft.is_call:
             return
     calls, end = await _call({**body, "tool_choice": "required"}, generate)
-    if required and not calls:
+    if required and not calls and not end:
         raise MismatchedOutput("The embedded model wrote no call that can be read.", "Use a larger model.")
     if required or (calls and not repeats(calls, body["messages"])):
-        yield _chunk(
-            {"role": "assistant", "tool_calls": [_as_delta(*numbered) for numbered in enumerate(calls)]}
-        )
+        if calls:
+            deltas = [_as_delta(*numbered) for numbered in enumerate(calls)]
+            yield _chunk({"role": "assistant", "tool_calls": deltas})
         for chunk in end:
             yield chunk
         return
@@ -62,7 +62,7 @@ async def _write(body: Body, draft: Draft, generate: Generate) -> AsyncGenerator
             yield chunk
 
 
-async def _call(body: Body, generate: Generate) -> tuple[tuple[Call, ...], Iterable[Chunk]]:
+async def _call(body: Body, generate: Generate) -> tuple[tuple[Call, ...], Sequence[Chunk]]:
     """Round 2: the calls, all held until the reply is complete, and the chunks that end it."""
     deltas, end = CallDeltas(), list[Chunk]()
     async with contextlib.aclosing(generate(body)) as chunks:
@@ -73,7 +73,8 @@ async def _call(body: Body, generate: Generate) -> tuple[tuple[Call, ...], Itera
                 if not chunk["choices"] or chunk["choices"][0].get("finish_reason"):
                     end.append(chunk)
         except MismatchedOutput:
-            return deltas.whole(), [_chunk({}, "tool_calls")]
+            whole = deltas.whole()
+            return whole, [_chunk({}, "tool_calls")] if whole else []
     return deltas.all(), end
 
 

@@ -80,6 +80,12 @@ def in_words(body: Body) -> Body:
     return {**body, "messages": [*body["messages"], nudge], "tool_choice": "none"}
 
 
+def shared_prefix(body: Mapping[str, Any]) -> Body:
+    """A request whose prompt is what every request with these tools and this system message begins with."""
+    system = [message for message in body["messages"][:1] if message.get("role") == "system"]
+    return prepare({**body, "messages": [*system, {"role": "user", "content": "?"}]})
+
+
 def offered_names(body: Mapping[str, Any]) -> frozenset[str]:
     """The names of the tools that the model may call in reply to this request."""
     if body.get("tool_choice") == "none":

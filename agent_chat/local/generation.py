@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 from agent_chat.local.errors import ContextOverflow, LocalModelError, MismatchedOutput, RequestRefused
@@ -12,38 +13,40 @@ Chunk = dict[str, Any]
 
 
 class ChatServer(Protocol):
-    """What is used of llama.cpp's server."""
+    """Where requests are run, one at a time."""
 
-    def handle_chat_completions(
-        self, request: dict[str, Any], callback: Callable[[Chunk], bool], /
-    ) -> object:
-        """Block until the answer is complete or the callback gave True. Raises on a refused request."""
+    def run(self, request: dict[str, Any], state: Path | None, on_chunk: Callable[[Chunk], bool]) -> object:
+        """Block until the answer is complete, or `on_chunk` gave True and the server has stopped.
+
+        What the model has evaluated then is kept in the file `state`, or taken from there when it exists.
+        Raises RuntimeError when the request is refused, LocalModelError when the server is gone.
+        """
         ...
 
 
 class Generation:
     """One request. It waits for `turn` (llama.cpp has one slot), then runs in a thread of its own.
 
-    The thread is not a daemon: a daemon that comes back from C++ into an interpreter that is shutting down
-    crashes it. It ends by itself instead, at the next chunk, once the consumer or the main thread is gone.
+    The thread ends by itself at the next chunk, once the consumer or the main thread is gone.
     """
 
-    def __init__(self, server: ChatServer, body: Mapping[str, object], turn: threading.Lock) -> None:
+    def __init__(
+        self,
+        server: ChatServer,
+        body: Mapping[str, object],
+        turn: threading.Lock,
+        state: Path | None = None,
+    ) -> None:
         self._server = server
         # The progress of the prompt comes as chunks too, and each chunk is a chance to stop.
         self._body: dict[str, Any] = {**body, "stream": True, "return_progress": True}
         self._turn = turn
+        self._state = state
         self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def stop(self) -> None:
         """Stop at the next chunk (a token, or a small batch of the prompt). Does not block."""
         self._stopped.set()
-
-    def join(self) -> None:
-        """Block until the thread has ended."""
-        if self._thread is not None:
-            self._thread.join()
 
     async def chunks(self) -> AsyncGenerator[Chunk, None]:
         """The chunks as they come. Closed or cancelled, it stops at once; raises LocalModelError."""
@@ -56,8 +59,7 @@ class Generation:
             except RuntimeError:  # the loop is closed: nobody listens any more
                 self.stop()
 
-        self._thread = threading.Thread(target=self._run, args=(hand_over,), name="llama.cpp request")
-        self._thread.start()
+        threading.Thread(target=self._run, args=(hand_over,), name="llama.cpp request").start()
         try:
             while (item := await queue.get()) is not None:
                 if isinstance(item, LocalModelError):
@@ -79,8 +81,10 @@ class Generation:
         try:
             with self._turn:
                 if not self._stopped.is_set():
-                    self._server.handle_chat_completions(self._body, on_chunk)
-        except (RuntimeError, ValueError, TypeError) as error:
+                    self._server.run(self._body, self._state, on_chunk)
+        except LocalModelError as error:
+            hand_over(error)
+        except RuntimeError as error:
             hand_over(_failure({"code": 400, "message": str(error)}))
         finally:
             hand_over(None)

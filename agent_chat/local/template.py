@@ -1,5 +1,7 @@
 """The chat template that makes a small model's tool calls come out as tool calls."""
 
+from importlib.resources import files
+
 # Qwen2.5-Coder writes a call as bare JSON although its own template asks for <tool_call> tags. llama.cpp
 # then looks for the tags, finds none, and hands the call on as text. With the tags cut out of the template,
 # what it looks for is what the model writes.
@@ -14,7 +16,13 @@ _DOUBLED = '\\n{{\\"name\\": <function-name>, \\"arguments\\": <args-json-object
 
 
 def derive(template: str) -> str:
-    """The template with its `<tool_call>` tags cut out, or unchanged when it is not of that form."""
+    """The template to run a model with, from the one in its file.
+
+    Where that one asks for `<tool_call>` tags, they are cut out. Where it is ChatML and knows no tools, it is
+    replaced by one that does. Any other is left as it is.
+    """
+    if "<|im_start|>" in template and "tools" not in template:
+        return files("agent_chat.local").joinpath("chatml_tools.jinja").read_text(encoding="utf-8")
     for tagged, bare in _CUTS:
         if tagged not in template:
             return template

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,16 +28,16 @@ class ScriptedServer:
         self.stopped = threading.Event()
         self.request: dict[str, Any] = {}
 
-    def handle_chat_completions(self, request: dict[str, Any], callback: Callable[[Chunk], bool], /) -> None:
+    def run(self, request: dict[str, Any], state: Path | None, on_chunk: Callable[[Chunk], bool]) -> None:
         self.request = request
         if self._error:
             raise self._error
         for chunk in self._chunks:
-            if callback(chunk):
+            if on_chunk(chunk):
                 self.stopped.set()
                 return
         while self._endless is not None:
-            if callback(self._endless):
+            if on_chunk(self._endless):
                 self.stopped.set()
                 return
 

@@ -1,0 +1,128 @@
+"""The process that runs llama.cpp. Started by path; it imports nothing of this package.
+
+A process of its own because llama.cpp's binding holds the interpreter's lock for as long as a model loads,
+which would freeze the screen for seconds; and because a model that the system kills for its memory then
+takes nothing else with it.
+
+Protocol, one JSON object a line. In: first the settings, then `{"request": {...}, "state": PATH | null}` or
+`{"stop": true}` for the request that runs. Out: `{"ready": true}` or `{"failed": WHY}`; then for each request
+its chunks, `{"raised": WHY}` when it was refused, and `{"end": true}`. End of input ends the process.
+"""
+
+import http.client
+import importlib
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+
+class Worker:
+    """Runs requests one after the other, in the main thread; another thread reads what comes in."""
+
+    def __init__(self, lines: BinaryIO, out: BinaryIO) -> None:
+        self._lines = lines
+        self._out = out
+        self._requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._stop = threading.Event()
+
+    def run(self) -> None:
+        settings = json.loads(self._lines.readline())
+        self._key = settings["api_key"]
+        try:
+            self._server = start_server(settings)
+        except Exception as error:  # whatever it is, the other side has to hear of it
+            self._say({"failed": str(error)})
+            return
+        self._say({"ready": True})
+        threading.Thread(target=self._read, daemon=True).start()
+        while True:
+            job = self._requests.get()
+            self._answer(job["request"], job.get("state"))
+
+    def _read(self) -> None:
+        for line in self._lines:
+            message = json.loads(line)
+            if "stop" in message:
+                self._stop.set()
+            else:
+                self._stop.clear()
+                self._requests.put(message)
+        os._exit(0)  # nobody is there any more; what runs is of no use
+
+    def _answer(self, request: dict[str, Any], state: str | None) -> None:
+        restored = state is not None and Path(state).exists() and self._slot("restore", state)
+        finished = False
+
+        def on_chunk(chunk: dict[str, Any]) -> bool:
+            nonlocal finished
+            finished = bool(chunk.get("choices") and chunk["choices"][0].get("finish_reason"))
+            self._say(chunk)
+            return self._stop.is_set()
+
+        try:
+            self._server.handle_chat_completions(request, on_chunk)
+        except (RuntimeError, ValueError, TypeError) as error:
+            self._say({"raised": str(error)})
+        if state is not None and finished and not restored:
+            self._slot("save", state)
+        self._say({"end": True})
+
+    def _slot(self, action: str, state: str) -> bool:
+        """Save or restore what the model has evaluated. It only saves time: False when it does not work."""
+        address = urlsplit(str(self._server.listening_address))
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
+        try:
+            connection.request(
+                "POST",
+                f"/slots/0?action={action}",
+                json.dumps({"filename": Path(state).name}),
+                {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
+            )
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._out.write(json.dumps(message).encode() + b"\n")
+        self._out.flush()
+
+
+def start_server(settings: dict[str, Any]) -> Any:
+    llama: Any = importlib.import_module("xllamacpp")
+    params = llama.CommonParams()
+    params.model.path = settings["path"]
+    params.n_ctx = settings["n_ctx"]
+    params.n_parallel = 1
+    params.n_batch = params.n_ubatch = settings["n_batch"]
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["n_threads"]
+    params.sampling.temp = 0
+    params.verbosity = 0
+    # It always opens a listener; nobody but this process is to use it.
+    params.hostnames, params.port, params.ui, params.api_keys = ["127.0.0.1"], 0, False, [settings["api_key"]]
+    params.chat_template = settings["chat_template"]
+    params.cache_ram_mib = settings["cache_mib"]
+    params.slot_save_path = settings["state_folder"]
+    return llama.Server(params)
+
+
+def main() -> None:
+    # Ctrl-C in the terminal is for the program, which then stops what is to be stopped.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints does not get into the protocol
+    try:
+        Worker(sys.stdin.buffer, out).run()
+    except BrokenPipeError:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
