@@ -56,7 +56,7 @@ def settings_for(options: SharedOptions) -> Loaded:
             no_session=options.no_session,
             color=options.color.value if options.color else None,
         ),
-        cwd=workspace_of(options),
+        workspace=workspace_of(options),
     )
 
 
