@@ -68,8 +68,7 @@ class DirectModel:
             async with self._open().stream("POST", self._url, content=body) as response:
                 await self._check(response)
                 if "json" in response.headers.get("content-type", ""):
-                    late = assembly.feed(self._parse((await response.aread()).decode("utf-8", "replace")))
-                    ended = True
+                    late, ended = await self._whole(response, assembly), True
                 else:
                     ended = False
                     async with aclosing(EventSource(response).aiter_sse()) as events:
@@ -103,6 +102,14 @@ class DirectModel:
         if kind != "text/event-stream" and "json" not in kind:
             # Some servers stream without saying so.
             response.headers["content-type"] = "text/event-stream"
+
+    async def _whole(self, response: httpx.Response, assembly: Assembly) -> tuple[ModelDelta, ...]:
+        """An answer that is not streamed, although that was asked for."""
+        body = self._parse((await response.aread()).decode("utf-8", "replace"))
+        deltas = assembly.feed(body)
+        if not mapping(body).get("choices"):
+            raise self._failures.garbled("JSON without choices")
+        return deltas
 
     def _parse(self, data: str) -> Any:
         try:
