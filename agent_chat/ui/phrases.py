@@ -86,9 +86,9 @@ def closing(end: TurnEnded, session_id: str) -> str:
     parts = [count(end.iterations, "iteration")]
     if end.tool_calls:
         parts.append(count(end.tool_calls, "tool call"))
-    parts.extend(
-        (tokens(end.usage), cost(end.cost_usd), seconds(end.duration_s), f"session {one_line(session_id)}")
-    )
+    if end.usage.total or end.cost_usd != 0:  # else no reply came, and what it cost nobody knows
+        parts.extend((tokens(end.usage), cost(end.cost_usd)))
+    parts.extend((seconds(end.duration_s), f"session {one_line(session_id)}"))
     return " | ".join(parts)
 
 

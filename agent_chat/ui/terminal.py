@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -25,6 +27,7 @@ from agent_chat.ui.shown import Note, Verbosity
 if TYPE_CHECKING:
     from agent_chat.core.events import Entry, LeaveReason
     from agent_chat.core.model import Delta
+    from agent_chat.core.outcome import CancelReason
     from agent_chat.core.ports import Leave, UserInput
     from agent_chat.ui.commands import Commands, Reaction
     from agent_chat.ui.shown import Shown
@@ -36,12 +39,13 @@ FRAME = 1 / 15
 BUDGET = 0.008
 """Seconds of rendering in one drawing."""
 SHOWN_QUEUE = 3
+SIGNALS = (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else ()
 
 
 class Turns(Protocol):
     """What the keys may do to the turn that runs."""
 
-    def interrupt(self) -> bool:
+    def interrupt(self, reason: CancelReason = "interrupted") -> bool:
         """Stops it. False where none runs."""
         ...
 
@@ -54,7 +58,7 @@ class TerminalFace:
     """An `EventSink` and an `InputSource`; an async context manager that holds the terminal while inside.
 
     `connect` gives it the session; what is typed before that waits. Everything is called from the
-    event loop.
+    event loop. SIGTERM and SIGHUP stop the turn and make `next` end the session; `signal` tells which came.
     """
 
     def __init__(
@@ -68,6 +72,8 @@ class TerminalFace:
         verbosity: Verbosity = "normal",
     ) -> None:
         self.verbosity: Verbosity = verbosity
+        self.signal: signal.Signals | None = None
+        """The signal that told the program to end."""
         self._paint = Paint(color, _is_unicode(stdout))
         self._output = open_output(stdout, term, color=color)
         self._line = InputLine(
@@ -103,14 +109,18 @@ class TerminalFace:
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._line.app.run_async(set_exception_handler=False))
         self._task.add_done_callback(self._app_ended)
-        asyncio.get_running_loop().set_exception_handler(self._report)
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._report)
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self._terminate, number)
         threading.Thread(target=_warm, daemon=True).start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        asyncio.get_running_loop().set_exception_handler(None)
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(None)
         for timer in (self._timer, self._tick):
             if timer is not None:
                 timer.cancel()
@@ -124,6 +134,8 @@ class TerminalFace:
                     await self._task
         finally:
             self._print_rest()
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)
 
     def connect(self, turns: Turns, commands: Commands) -> None:
         self._turns = turns
@@ -393,6 +405,12 @@ class TerminalFace:
             self.note(Note("reply", now))
         if reaction.leave:
             self.leave(reaction.leave)
+
+    def _terminate(self, number: signal.Signals) -> None:
+        self.signal = number
+        if self._turns is not None:
+            self._turns.interrupt("terminated")
+        self.leave("terminated")
 
     def _app_ended(self, task: asyncio.Task[None]) -> None:
         """The terminal hung up, or the input line failed: either way nobody can be asked any more."""

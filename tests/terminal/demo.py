@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from agent_chat.ui.kind import face_kind, wants_color
 from agent_chat.ui.terminal import TerminalFace
 
-EXIT_CODES = {"interrupted": 130, "terminated": 143}
+EXIT_CODES = {"interrupted": 130}
 ATTACK = "a \x1b[2J \x1b]0;pwn\x07 b \x1b]52;c;ZXZpbA==\x07 \x1b[1A c"
 WIDE = (
     "| 日本語テスト | 👩\u200d🔧 | مرحبا |\n|---|---|---|\n| "
@@ -119,6 +118,7 @@ async def run() -> int:
             return "rested"
 
         async def ask_user(arguments: Mapping[str, Any]) -> ToolResult:
+            await asyncio.sleep(float(arguments.get("after", 0)))
             answer = await face.ask(str(arguments["question"]))
             return ToolResult(answer or "no answer", ok=answer is not None)
 
@@ -142,15 +142,11 @@ async def run() -> int:
         )
         chat = session(DemoModel(), face, *tools)
         face.connect(chat, Commands(FakeControls()))
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(
-            signal.SIGTERM, lambda: (chat.interrupt("terminated"), face.leave("terminated"))
-        )
         await chat.start(INFO)
         if "crash" in sys.argv:
             raise RuntimeError("an internal error")
         reason = await chat.run(face)
-    return EXIT_CODES.get(reason, 0)
+    return 128 + face.signal if face.signal else EXIT_CODES.get(reason, 0)
 
 
 if __name__ == "__main__":
