@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from agent_chat.cli.controls import SessionControls
 from agent_chat.cli.exit_codes import ExitCode
+from agent_chat.cli.load_settings import Loaded
 from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
-from agent_chat.cli.single_run import verbosity
-from agent_chat.cli.wiring import nobody, open_session, settings_for
+from agent_chat.cli.wiring import Ask, Opened, nobody, open_session, preload, settings_for, verbosity
 from agent_chat.core.events import LeaveReason
-from agent_chat.core.ports import EventSink
+from agent_chat.core.ports import EventSink, InputSource
 from agent_chat.ui.commands import Commands, Reaction
-from agent_chat.ui.jsonl import JsonLinesSink
-from agent_chat.ui.pipe import PipeInput
-from agent_chat.ui.plain import PlainSink
+from agent_chat.ui.kind import face_kind, wants_color
 from agent_chat.ui.shown import Note
 from agent_chat.ui.stdout import Output
 
@@ -29,56 +30,130 @@ LEAVE_CODES: dict[LeaveReason, ExitCode] = {
 
 def run_chat(options: SharedOptions) -> int:
     """Sessions until the user leaves. Raises UserError where the first cannot begin."""
-    return asyncio.run(_PipedChat(options).run())
+    loaded = settings_for(options)
+    kind = face_kind(sys.stdin, sys.stdout, os.environ)
+    if kind == "terminal" and options.output is OutputFormat.TEXT:
+        return asyncio.run(_on_terminal(loaded, options))
+    return asyncio.run(_on_lines(loaded, options, is_terminal=kind == "line"))
 
 
-class _PipedChat:
-    """A conversation without a terminal: plain text out, quiet end at the end of the input."""
+@dataclass(frozen=True, slots=True)
+class Face:
+    """How the user is talked to."""
 
-    def __init__(self, options: SharedOptions) -> None:
-        self._options = options
-        is_text = options.output is OutputFormat.TEXT
-        self._stdout = Output(sys.stdout, encoding=None if is_text else "utf-8")
-        self._notices = PlainSink(
-            self._stdout if is_text else Output(None),
-            Output(sys.stderr),
-            verbosity=verbosity(options),
-            conversation=True,
-        )
-        lines = () if is_text else (JsonLinesSink(self._stdout),)
-        self._faces: tuple[EventSink, ...] = (*lines, self._notices)
+    sinks: tuple[EventSink, ...]
+    inputs: InputSource
+    note: Callable[[Note], None]
+    ask: Ask
+    connect: Callable[[Opened], None]
+    """Is given every session before its first turn."""
 
-    async def run(self) -> int:
-        loaded = settings_for(self._options)
-        for warning in loaded.warnings:
-            self._problem(warning)
-        controls = SessionControls(loaded)
-        inputs = PipeInput(sys.stdin, Commands(controls), note=self._notices.note, react=self._react)
-        signals = Signals()
-        options = self._options
-        while True:
-            opened = await open_session(loaded, options, self._faces, nobody, self._problem)
-            controls.attach(opened)
-            if opened.choice.reason:
-                self._notices.note(Note("notice", opened.choice.reason))
-            try:
-                with signals.handled(opened.session.interrupt):
-                    reason = await opened.session.run(inputs)
-            finally:
-                await opened.close()
-            if controls.wanted is None:
-                break
-            options = replace(options, resume=controls.wanted, continue_=False)
-        if reason == "end_chat" and (waiting := inputs.unread()):
-            lines = "1 line was" if waiting == 1 else f"{waiting} lines were"
-            self._problem(f"The chat was ended by the model; {lines} not sent.")
-        if self._stdout.gone:
-            return ExitCode.BROKEN_PIPE
-        return signals.code or LEAVE_CODES.get(reason, ExitCode.COMPLETED)
+    def warn(self, message: str) -> None:
+        self.note(Note("warning", message))
 
-    def _react(self, reaction: Reaction) -> None:
+
+async def _sessions(
+    loaded: Loaded, options: SharedOptions, face: Face, controls: SessionControls
+) -> LeaveReason:
+    """One session after the other, as long as the user asks for another."""
+    for warning in loaded.warnings:
+        face.warn(warning)
+    while True:
+        opened = await open_session(loaded, options, face.sinks, face.ask, face.warn)
+        controls.attach(opened)
+        if opened.choice.reason:
+            face.note(Note("notice", opened.choice.reason))
+        warming = asyncio.create_task(opened.warm())
+        try:
+            face.connect(opened)
+            reason = await opened.session.run(face.inputs)
+        finally:
+            warming.cancel()
+            await asyncio.wait([warming])
+            await opened.close()
+        if controls.wanted is None:
+            return reason
+        options = replace(options, resume=controls.wanted, continue_=False)
+
+
+async def _on_lines(loaded: Loaded, options: SharedOptions, *, is_terminal: bool) -> int:
+    """From a pipe, or on a terminal that takes no escape sequences: plain text, quiet end at EOF."""
+    from agent_chat.ui.jsonl import JsonLinesSink
+    from agent_chat.ui.line import LineSink
+    from agent_chat.ui.pipe import PipeInput
+    from agent_chat.ui.plain import PlainSink
+
+    controls = SessionControls(loaded)
+    is_text = options.output is OutputFormat.TEXT
+    stdout = Output(sys.stdout, encoding=None if is_text else "utf-8")
+    signals = Signals()
+    prompt: Callable[[], None] | None = None
+    sink: LineSink | PlainSink
+    if is_terminal and is_text:
+        sink = LineSink(stdout, verbosity=verbosity(options))
+        prompt = sink.prompt
+    else:
+        answers = stdout if is_text else Output(None)
+        sink = PlainSink(answers, Output(sys.stderr), verbosity=verbosity(options), conversation=True)
+    sinks: tuple[EventSink, ...] = (sink,) if is_text else (JsonLinesSink(stdout), sink)
+
+    def react(reaction: Reaction) -> None:
         for note in reaction.notes:
-            self._notices.note(note)
+            sink.note(note)
 
-    def _problem(self, message: str) -> None:
-        self._notices.note(Note("warning", message))
+    inputs = PipeInput(sys.stdin, Commands(controls), note=sink.note, react=react, prompt=prompt)
+    face = Face(sinks, inputs, sink.note, nobody, lambda opened: None)
+    try:
+        with signals.handled(controls.interrupt):
+            reason = await _sessions(loaded, options, face, controls)
+    except asyncio.CancelledError:
+        if signals.code is None:
+            raise
+        return signals.code
+    if reason == "end_chat" and (waiting := inputs.unread()):
+        lines = "1 line was" if waiting == 1 else f"{waiting} lines were"
+        face.warn(f"The model ended the chat; {lines} not sent.")
+    if stdout.gone:
+        return ExitCode.BROKEN_PIPE
+    return signals.code or LEAVE_CODES.get(reason, ExitCode.COMPLETED)
+
+
+async def _on_terminal(loaded: Loaded, options: SharedOptions) -> int:
+    """The input line stands first; everything heavy is loaded behind it."""
+    from agent_chat.ui.terminal import TerminalFace
+
+    terminal = TerminalFace(
+        stdin=sys.stdin,
+        stdout=sys.stdout,
+        term=os.environ.get("TERM", ""),
+        color=wants_color(os.environ, loaded.agent.display.color),
+        history=_history_file(),
+        verbosity=verbosity(options),
+    )
+    controls = SessionControls(loaded)
+    commands = Commands(controls)
+    face = Face(
+        (terminal,),
+        terminal,
+        terminal.note,
+        terminal.ask,
+        lambda opened: terminal.connect(opened.session, commands),
+    )
+    async with terminal:
+        await asyncio.to_thread(preload)
+        reason = await _sessions(loaded, options, face, controls)
+    if terminal.signal is not None:
+        return 128 + terminal.signal
+    return LEAVE_CODES.get(reason, ExitCode.COMPLETED)
+
+
+def _history_file() -> Path | None:
+    """Where typed messages are kept; None where nothing can be."""
+    from agent_chat.sessions.folder import NoFolder, create_private, state_folder
+
+    try:
+        folder = state_folder()
+        create_private(folder)
+    except (NoFolder, OSError):
+        return None
+    return folder / "history"

@@ -9,6 +9,7 @@ from agent_chat.cli.wiring import Opened
 from agent_chat.core.budget import Limits, Spent
 from agent_chat.core.errors import UserError
 from agent_chat.core.messages import SystemMessage
+from agent_chat.core.outcome import CancelReason
 from agent_chat.sessions.store import SessionStore
 from agent_chat.ui.commands import SessionInfo, ToolInfo
 
@@ -33,6 +34,10 @@ class SessionControls:
         if self._opened is None:
             raise UserError("The session is still starting.", hint="Try again in a moment.")
         return self._opened
+
+    def interrupt(self, reason: CancelReason = "interrupted") -> bool:
+        """Stops the turn that runs; false where none does."""
+        return self._opened is not None and self._opened.session.interrupt(reason)
 
     def model(self) -> str:
         return self.opened.session.runtime.model.name

@@ -11,7 +11,7 @@ from pathlib import Path
 from agent_chat.cli.exit_codes import ExitCode, exit_code
 from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
-from agent_chat.cli.wiring import nobody, open_session, settings_for
+from agent_chat.cli.wiring import nobody, open_session, settings_for, verbosity
 from agent_chat.core.errors import UserError
 from agent_chat.core.outcome import StopReason
 from agent_chat.core.ports import EventSink
@@ -19,7 +19,7 @@ from agent_chat.ui.jsonl import JsonLinesSink
 from agent_chat.ui.pipe import decode_input
 from agent_chat.ui.plain import PlainSink
 from agent_chat.ui.result import ResultSink, usage_error
-from agent_chat.ui.shown import Note, Verbosity
+from agent_chat.ui.shown import Note
 from agent_chat.ui.stdout import Output
 
 
@@ -31,12 +31,6 @@ def run_single(words: Sequence[str], options: SharedOptions, output_file: str | 
     _check_writable(Path(output_file))
     code = _Single(options, Output(buffer)).run(words)
     return _write_file(Path(output_file), buffer.getvalue(), code) if buffer.getvalue() else code
-
-
-def verbosity(options: SharedOptions) -> Verbosity:
-    if options.quiet:
-        return "quiet"
-    return "verbose" if options.verbose else "normal"
 
 
 def _stdout(options: SharedOptions) -> Output:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from agent_chat.cli.load_settings import Loaded, load_settings
 from agent_chat.cli.options import SharedOptions
 from agent_chat.cli.settings_layers import Options
 from agent_chat.core.errors import UserError
+from agent_chat.core.model import Query
 from agent_chat.core.permissions import AllowEffects
 from agent_chat.core.ports import ChatModel, EventSink, Toolbox
 from agent_chat.engine.clock import SystemClock
@@ -22,6 +24,7 @@ from agent_chat.engine.runtime import Runtime
 from agent_chat.engine.session import Session, SessionInfo
 from agent_chat.engine.sinks import InOrder
 from agent_chat.sessions.store import MemorySessions, OpenLog, Sessions, open_sessions
+from agent_chat.ui.shown import Verbosity
 
 if TYPE_CHECKING:
     from agent_chat.tools.toolbox import NamedToolbox
@@ -58,6 +61,18 @@ def settings_for(options: SharedOptions) -> Loaded:
         ),
         workspace=workspace_of(options),
     )
+
+
+def preload() -> None:
+    """Imports what opening a session needs. For a thread, while the user may already type."""
+    for name in ("models.build", "models.direct_model", "tools.builtin.files", "tools.builtin.search"):
+        import_module(f"agent_chat.{name}")
+
+
+def verbosity(options: SharedOptions) -> Verbosity:
+    if options.quiet:
+        return "quiet"
+    return "verbose" if options.verbose else "normal"
 
 
 def workspace_of(options: SharedOptions) -> Path:
@@ -150,6 +165,11 @@ class Opened:
     models: Models
     choice: Choice
     resumed: bool
+
+    async def warm(self) -> None:
+        """Prepares the model while the user types: loads what is heavy, reads the prefix."""
+        runtime = self.session.runtime
+        await runtime.model.warm(Query(runtime.journal.messages(), runtime.toolbox.specs()))
 
     async def close(self) -> None:
         """Frees the model, the log and the database."""
