@@ -214,8 +214,8 @@ def strict(
         ),
         ({"path": "x", "items": [{"count": 1}]}, "parameter 'items[0].title' is missing."),
         (
-            {"path": "x", "items": [{"title": "a", "count": []}]},
-            "parameter 'items[0].count': should be a valid integer, received [].",
+            {"path": "x", "items": [{"title": "a", "count": {"n": 1}}]},
+            "parameter 'items[0].count': should be a valid integer, received {\"n\": 1}.",
         ),
         (
             {"path": "x", "either": "both"},
@@ -224,7 +224,8 @@ def strict(
         (
             {"paht": "x"},
             (
-                "parameter 'path' is missing: expected text; unknown parameter 'paht' (did you mean 'path'?); "
+                "parameter 'path' is missing: expected text; "
+                "unknown parameter 'paht' (did you mean 'path'?); "
                 "the parameters are: path (required), limit, mode, size, items, either."
             ),
         ),

@@ -12,6 +12,8 @@ _POSTFIX = {"%": "percent", "!": "factorial", "°": "radians"}
 
 def assemble(tokens: list[Token], names: Names) -> str:
     """What stands behind its operand becomes a call, operands side by side a product. Raises `ToolError`."""
+    if not tokens:
+        raise ToolError("there is nothing to calculate")
     assembler = _Assembler(names)
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         assembler.add(token, following)

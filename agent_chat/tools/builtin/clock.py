@@ -6,7 +6,6 @@ from datetime import datetime, tzinfo
 
 from agent_chat.core.ports import Clock
 from agent_chat.tools.builtin.described import described
-from agent_chat.tools.builtin.time_zones import find_zone
 from agent_chat.tools.tool import FunctionTool, tool
 
 
@@ -15,6 +14,8 @@ def clock_tools(clock: Clock, local: tzinfo | None = None) -> tuple[FunctionTool
 
     @tool(effect="read", timeout=10)
     def now(timezone: str | None = None) -> str:
+        from agent_chat.tools.builtin.time_zones import find_zone
+
         moment = datetime.fromtimestamp(clock.now(), local).astimezone(local)
         found = find_zone(timezone, moment) if timezone else None
         there = moment if found is None else moment.astimezone(found)

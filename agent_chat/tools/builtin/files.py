@@ -67,7 +67,7 @@ def _read_file(workspace: Workspace, path: str, offset: int, limit: int, stopped
     except OSError as error:
         raise ToolError(f"{shown} cannot be read: {reason(error)}") from error
     if not window.lines and offset > 1:
-        raise ToolError(f"{shown} has only {window.total:,} lines")
+        raise ToolError(f"{shown} ends with line {window.total:,}")
     if not window.lines:
         return f"({shown} is empty)"
     return "\n".join([*window.lines, *_notes(window)])

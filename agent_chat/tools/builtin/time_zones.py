@@ -11,6 +11,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from agent_chat.tools.errors import ToolError
 
+MAX_LENGTH = 100
+"""Characters of a name; no zone, city or country has more."""
+
 _LOCAL = {"local", "localtime", "local time", "here", "system", "my time", "none", "null", "default"}
 _OFFSET = re.compile(r"(?:(?:utc|gmt|z)\s*)?([+-−])\s*(\d{1,2})(?::?([0-5]\d))?", re.I)
 
@@ -59,6 +62,10 @@ def find_zone(name: str, moment: datetime) -> tzinfo | None:
     Understands IANA names in any case, cities, countries with one time at `moment`, the usual
     abbreviations, and offsets such as `UTC+9` and `+05:30`.
     """
+    if len(name) > MAX_LENGTH:
+        raise ToolError(
+            f"unknown time zone {name[:MAX_LENGTH] + '…'!r}; use a name such as Europe/Paris or UTC+9"
+        )
     wanted = " ".join(name.replace("_", " ").split()).strip(" .").lower()
     for ending in (" standard time", " time zone", " timezone", " time"):
         wanted = wanted.removesuffix(ending) or wanted
