@@ -8,20 +8,24 @@ from typing import Any
 
 from agent_chat.sessions.rows import event_id, session_number
 
-_SESSIONS = 1000
-"""How many sessions behind a damaged place are tried before the rest is given up."""
-_FARTHEST = 1_000_000
+_NEAR = 32
+"""In how many sessions behind a damaged place every entry is looked for."""
+_FAR = 2000
+"""In how many more sessions only the first one is."""
+_FARTHEST = 100_000
 """How many entries of one session a damaged place may hide."""
 
 
-def readable_rows(source: sqlite3.Connection, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
+Row = tuple[Any, ...]
+
+
+def readable_rows(source: sqlite3.Connection, table: str, columns: str) -> Iterator[Row]:
     """The rows in order, each with its row id before the columns. Never raises sqlite3.Error."""
     query = f"SELECT rowid, {columns} FROM {table} WHERE rowid >= ? ORDER BY rowid"
-    start: int | None = 0
-    position = 0
-    while start is not None:
+    position = -1
+    while True:
         try:
-            for row in source.execute(query, (start,)):
+            for row in source.execute(query, (position + 1,)):
                 if row[0] <= position:
                     break  # out of order: this page is damaged as well
                 position = row[0]
@@ -30,20 +34,27 @@ def readable_rows(source: sqlite3.Connection, table: str, columns: str) -> Itera
                 return
         except sqlite3.Error:
             pass
-        start = _next_readable(source, f"{query} LIMIT 1", position)
+        # The row before a damaged place is lost with the error: it is read again on its own.
+        found = _next_row(source, f"{query} LIMIT 1", position)
+        if found is None:
+            return
+        position = found[0]
+        yield found
 
 
-def _next_readable(source: sqlite3.Connection, query: str, position: int) -> int | None:
-    """The first row id behind a position from which on rows can be read; None where there is none."""
-    number = session_number(position)
-    for session in range(number, number + _SESSIONS):
+def _next_row(source: sqlite3.Connection, query: str, position: int) -> Row | None:
+    """The first row behind a position that can be read; None where there is none."""
+    number = session_number(max(position, 0))
+    for session in range(number, number + _NEAR):
         failed = position if session == number else event_id(session, 0) - 1
         for candidate in _candidates(failed):
-            if _is_readable(source, query, candidate):
-                skipped = range(failed + 1, candidate)
-                return next((one for one in skipped if _is_readable(source, query, one)), candidate)
+            if (found := _probe(source, query, candidate)) is not None:
+                skipped = (_probe(source, query, one) for one in range(failed + 1, candidate))
+                return next((nearer for nearer in skipped if nearer is not None), found) or None
             failed = candidate
-    return None
+    beginnings = (event_id(session, 0) for session in range(number + _NEAR, number + _NEAR + _FAR))
+    probes = (_probe(source, query, one) for one in beginnings)
+    return next((found for found in probes if found is not None), None) or None
 
 
 def _candidates(position: int) -> Iterator[int]:
@@ -54,9 +65,12 @@ def _candidates(position: int) -> Iterator[int]:
         distance += 1 + distance // 32
 
 
-def _is_readable(source: sqlite3.Connection, query: str, start: int) -> bool:
+def _probe(source: sqlite3.Connection, query: str, start: int) -> Row | None:
+    """The first row from here on; an empty one behind the last row; None where this place is damaged."""
     try:
-        row = source.execute(query, (start,)).fetchone()
+        row: Row | None = source.execute(query, (start,)).fetchone()
     except sqlite3.Error:
-        return False
-    return row is None or row[0] >= start
+        return None
+    if row is None:
+        return ()
+    return row if row[0] >= start else None
