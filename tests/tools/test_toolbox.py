@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from agent_chat.core.ports import Toolbox
-from agent_chat.tools.tool import tool
+from agent_chat.tools.documentation import Documentation
+from agent_chat.tools.tool import FunctionTool, tool
 from agent_chat.tools.toolbox import Allowed, Combined, ToolRegistry
 
 
@@ -29,6 +30,17 @@ def test_tools_keep_the_order_in_which_they_were_given() -> None:
     registry = ToolRegistry([zeta, alpha, middle])
     assert spec_names(registry) == ["zeta", "alpha", "middle"] == list(registry.names)
     assert registry.specs() is registry.specs()
+
+
+def test_gathering_tools_does_not_describe_them_yet() -> None:
+    def read() -> Documentation:
+        raise AssertionError("described")
+
+    described = FunctionTool(zeta, documentation=read)
+    combined = Combined([Allowed(ToolRegistry([described]), ["zeta"])])
+    assert combined.get("zeta") is described
+    with pytest.raises(AssertionError, match="described"):
+        combined.specs()
 
 
 def test_tools_are_found_by_name() -> None:
