@@ -1,20 +1,19 @@
 """From one request to one reply, in as many rounds with the model as its smallness takes.
 
 1. It writes freely. Text is passed on as it comes, until what it writes is the beginning of a call.
-2. Then it is asked again with a call required: now the schemas of the tools hold what it writes, and several
-   calls in one reply are found. (Asked for either at once, llama.cpp finds the first call only and fails on
-   the next.) The prompt is cached, so the second round costs the few tokens of the beginning.
-3. Calls that were just made and have their results, or that cannot be read: asked once more, in words.
+2. Then it is asked again for calls alone, held to the schemas of the tools. The prompt is cached, so this
+   costs the few tokens of the beginning. (Left to find the calls by itself, llama.cpp fails on the second one
+   of a reply, and on a call in a code fence.)
+3. Calls that were just made and have their results: asked once more, in words.
 """
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
-from agent_chat.local.calls import Call, CallDeltas, repeats
+from agent_chat.local.calls import Call, goes_round, read_calls, repeats, whole_calls
 from agent_chat.local.draft import Draft
-from agent_chat.local.errors import MismatchedOutput
-from agent_chat.local.few_shot import Body, in_words, offered_names
+from agent_chat.local.few_shot import Body, calls_only, in_words, offered_names
 from agent_chat.local.generation import Chunk
 
 Generate = Callable[[Body], AsyncGenerator[Chunk, None]]
@@ -31,13 +30,11 @@ async def answer(body: Body, generate: Generate) -> AsyncGenerator[Chunk, None]:
                 yield chunk
         if not draft.is_call:
             return
-    calls, end = await _call({**body, "tool_choice": "required"}, generate)
-    if required and not calls and not end:
-        raise MismatchedOutput("The embedded model wrote no call that can be read.", "Use a larger model.")
-    if required or (calls and not repeats(calls, body["messages"])):
-        if calls:
-            deltas = [_as_delta(*numbered) for numbered in enumerate(calls)]
-            yield _chunk({"role": "assistant", "tool_calls": deltas})
+    calls, end = await _call(calls_only(body), generate)
+    if required or not repeats(calls, body["messages"]):
+        yield _chunk(
+            {"role": "assistant", "tool_calls": [_as_delta(at, call) for at, call in enumerate(calls)]}
+        )
         for chunk in end:
             yield chunk
         return
@@ -64,18 +61,18 @@ async def _write(body: Body, draft: Draft, generate: Generate) -> AsyncGenerator
 
 async def _call(body: Body, generate: Generate) -> tuple[tuple[Call, ...], Sequence[Chunk]]:
     """Round 2: the calls, all held until the reply is complete, and the chunks that end it."""
-    deltas, end = CallDeltas(), list[Chunk]()
+    text, end = "", list[Chunk]()
     async with contextlib.aclosing(generate(body)) as chunks:
-        try:
-            async for chunk in chunks:
-                for choice in chunk["choices"]:
-                    deltas.add(choice["delta"].get("tool_calls") or ())
-                if not chunk["choices"] or chunk["choices"][0].get("finish_reason"):
-                    end.append(chunk)
-        except MismatchedOutput:
-            whole = deltas.whole()
-            return whole, [_chunk({}, "tool_calls")] if whole else []
-    return deltas.all(), end
+        async for chunk in chunks:
+            for choice in chunk["choices"]:
+                text += choice["delta"].get("content") or ""
+                if choice.get("finish_reason"):
+                    choice["finish_reason"] = "tool_calls" if whole_calls(text) else "length"
+            if not chunk["choices"] or chunk["choices"][0].get("finish_reason"):
+                end.append(chunk)
+            if goes_round(text):
+                return whole_calls(text), [_chunk({}, "tool_calls")]
+    return whole_calls(text) or read_calls(text), end
 
 
 def _as_delta(index: int, call: Call) -> dict[str, Any]:
@@ -83,6 +80,8 @@ def _as_delta(index: int, call: Call) -> dict[str, Any]:
     return {"index": index, "id": call.id, "type": "function", "function": function}
 
 
-def _chunk(delta: Mapping[str, Any], finish_reason: str | None = None) -> Chunk:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-    return {"object": "chat.completion.chunk", "choices": [choice]}
+def _chunk(delta: Mapping[str, Any]) -> Chunk:
+    return {
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": None}],
+    }

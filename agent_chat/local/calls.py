@@ -1,41 +1,47 @@
-"""The tool calls of one reply, put together from their deltas."""
+"""The tool calls of one reply."""
 
 import json
+import re
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
 class Call(NamedTuple):
-    """A tool call as far as it has arrived; `arguments` is JSON text, perhaps cut."""
+    """A tool call; `arguments` is JSON text, perhaps cut where the reply was."""
 
     id: str
     name: str
     arguments: str
 
 
-class CallDeltas:
-    """Collects tool-call deltas as llama.cpp sends them: each with its index, id and name first."""
+_HEAD = re.compile(r'\{\s*"name"\s*:\s*"([^"]+)"\s*,\s*"arguments"\s*:\s*')
+_DECODER = json.JSONDecoder()
 
-    def __init__(self) -> None:
-        self._calls: dict[int, Call] = {}
 
-    def add(self, deltas: Iterable[Mapping[str, Any]]) -> None:
-        for delta in deltas:
-            known = self._calls.get(delta["index"], Call("", "", ""))
-            function: Mapping[str, Any] = delta.get("function") or {}
-            self._calls[delta["index"]] = Call(
-                known.id or delta.get("id") or "",
-                known.name or function.get("name") or "",
-                known.arguments + (function.get("arguments") or ""),
-            )
+def read_calls(text: str) -> tuple[Call, ...]:
+    """The calls in `text`, one a line, each once; the last may be cut."""
+    calls: dict[tuple[str, str], Call] = {}
+    at = 0
+    while head := _HEAD.search(text, at):
+        try:
+            _, at = _DECODER.raw_decode(text, head.end())
+        except ValueError:  # cut
+            at = len(text)
+        name, arguments = head[1], text[head.end() : at]
+        calls.setdefault(_key(name, arguments), Call(f"call_{secrets.token_hex(8)}", name, arguments))
+    return tuple(calls.values())
 
-    def all(self) -> tuple[Call, ...]:
-        """The calls in their order, each once: a small model now and then writes the same call twice."""
-        return tuple({_key(call.name, call.arguments): call for call in self._calls.values()}.values())
 
-    def whole(self) -> tuple[Call, ...]:
-        """Those whose arguments are a complete JSON object."""
-        return tuple(call for call in self.all() if _is_object(call.arguments))
+def whole_calls(text: str) -> tuple[Call, ...]:
+    """Those of the calls in `text` that are not cut."""
+    return tuple(call for call in read_calls(text) if _is_whole(call.arguments))
+
+
+def goes_round(text: str) -> bool:
+    """Whether a call that is complete stands in `text` twice: a small model may go on like that for ever."""
+    complete = text.split("\n")[:-1]
+    return len(set(complete)) < len(complete)
 
 
 def repeats(calls: Iterable[Call], messages: Sequence[Mapping[str, Any]]) -> bool:
@@ -56,15 +62,16 @@ def repeats(calls: Iterable[Call], messages: Sequence[Mapping[str, Any]]) -> boo
     return bool(keys) and keys <= made
 
 
+def _is_whole(arguments: str) -> bool:
+    try:
+        json.loads(arguments)
+    except ValueError:
+        return False
+    return True
+
+
 def _key(name: str, arguments: str) -> tuple[str, str]:
     try:
         return name, json.dumps(json.loads(arguments), sort_keys=True)
     except ValueError:
         return name, arguments
-
-
-def _is_object(arguments: str) -> bool:
-    try:
-        return isinstance(json.loads(arguments), dict)
-    except ValueError:
-        return False

@@ -30,7 +30,3 @@ class ContextOverflow(LocalModelError):
 
 class RequestRefused(LocalModelError):
     """llama.cpp refused the request as it stands: asking again with the same request cannot work."""
-
-
-class MismatchedOutput(LocalModelError):
-    """What the model wrote is neither plain text nor a complete tool call."""

@@ -70,7 +70,6 @@ def prepare(body: Mapping[str, Any]) -> Body:
         *_exchanges(offered),
         *rest,
     ]
-    prepared.setdefault("parallel_tool_calls", True)
     return _narrowed(prepared)
 
 
@@ -86,6 +85,40 @@ def shared_prefix(body: Mapping[str, Any]) -> Body:
     return prepare({**body, "messages": [*system, {"role": "user", "content": "?"}]})
 
 
+def calls_only(body: Body) -> Body:
+    """The same request, to be answered with calls: one a line, each held to the schema of its tool."""
+    definitions: dict[str, Any] = {}
+    forms = [_call_form(tool, definitions) for tool in body["tools"]]
+    return {**body, "tool_choice": "none", "lines_schema": {"anyOf": forms, "$defs": definitions}}
+
+
+def _call_form(tool: Mapping[str, Any], definitions: dict[str, Any]) -> Mapping[str, Any]:
+    """The schema of a call to `tool`; the `$defs` of its parameters go to `definitions`, renamed."""
+    name = _name(tool)
+    parameters = _referring(tool["function"].get("parameters") or {"type": "object"}, f"#/$defs/{name}.")
+    definitions |= {f"{name}.{key}": value for key, value in parameters.pop("$defs", {}).items()}
+    return {
+        "type": "object",
+        "properties": {"name": {"const": name}, "arguments": parameters},
+        "required": ["name", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def _referring(value: Any, place: str) -> Any:
+    """The schema with its references to its own definitions pointing to `place` instead."""
+    if isinstance(value, list):
+        return [_referring(item, place) for item in cast("list[Any]", value)]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: item.replace("#/$defs/", place)
+        if key == "$ref" and isinstance(item, str)
+        else _referring(item, place)
+        for key, item in cast("Mapping[str, Any]", value).items()
+    }
+
+
 def offered_names(body: Mapping[str, Any]) -> frozenset[str]:
     """The names of the tools that the model may call in reply to this request."""
     if body.get("tool_choice") == "none":
@@ -94,7 +127,7 @@ def offered_names(body: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _narrowed(body: Body) -> Body:
-    """A named `tool_choice`, which llama.cpp passes over, as one that it keeps: that tool only, required."""
+    """A named `tool_choice` as that tool only, required."""
     match body.get("tool_choice"):
         case {"function": {"name": name}}:
             tools = [tool for tool in body["tools"] if _name(tool) == name]

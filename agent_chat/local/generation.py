@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from agent_chat.local.errors import ContextOverflow, LocalModelError, MismatchedOutput, RequestRefused
+from agent_chat.local.errors import ContextOverflow, LocalModelError, RequestRefused
 
 Chunk = dict[str, Any]
 """One OpenAI `chat.completion.chunk`, as a dict."""
@@ -94,8 +94,6 @@ def _failure(error: Mapping[str, Any]) -> LocalModelError:
     message = str(error.get("message", "no reason given"))
     if error.get("type") == "exceed_context_size_error":
         return ContextOverflow(int(error.get("n_prompt_tokens") or 0), int(error.get("n_ctx") or 0))
-    if "does not match the expected" in message:
-        return MismatchedOutput("The embedded model wrote a tool call that cannot be read.")
     if error.get("code") == 400:
         return RequestRefused(f"The embedded model refused the request: {message}")
     return LocalModelError(f"The embedded model failed: {message}")

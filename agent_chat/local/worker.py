@@ -4,9 +4,11 @@ A process of its own because llama.cpp's binding holds the interpreter's lock fo
 which would freeze the screen for seconds; and because a model that the system kills for its memory then
 takes nothing else with it.
 
-Protocol, one JSON object a line. In: first the settings, then `{"request": {...}, "state": PATH | null}` or
-`{"stop": true}` for the request that runs. Out: `{"ready": true}` or `{"failed": WHY}`; then for each request
-its chunks, `{"raised": WHY}` when it was refused, and `{"end": true}`. End of input ends the process.
+Protocol, one JSON object a line. In: first the settings, then requests, `{"request": {...}, "state": PATH}`,
+or `{"stop": true}` for the one that runs. A request may have a `lines_schema`, a JSON Schema to which every
+line of the answer is held, and a state, a file of what was evaluated before. Out: `{"ready": true}` or
+`{"failed": WHY}`; then for each request its chunks, `{"raised": WHY}` when it was refused, and
+`{"end": true}`. End of input ends the process.
 """
 
 import http.client
@@ -14,6 +16,7 @@ import importlib
 import json
 import os
 import queue
+import re
 import signal
 import sys
 import threading
@@ -66,6 +69,8 @@ class Worker:
             return self._stop.is_set()
 
         try:
+            if schema := request.pop("lines_schema", None):
+                request["grammar"] = lines_grammar(schema)
             self._server.handle_chat_completions(request, on_chunk)
         except (RuntimeError, ValueError, TypeError) as error:
             self._say({"raised": str(error)})
@@ -93,6 +98,17 @@ class Worker:
     def _say(self, message: dict[str, Any]) -> None:
         self._out.write(json.dumps(message).encode() + b"\n")
         self._out.flush()
+
+
+def lines_grammar(schema: dict[str, Any]) -> str:
+    """A grammar of one to eight lines, each a JSON value that fits `schema`."""
+    llama: Any = importlib.import_module("xllamacpp")
+    grammar: str = llama.json_schema_to_grammar(schema)
+    if grammar.startswith("%llguidance"):
+        return grammar.replace("start: ", 'start: line ("\\n" line){0,7}\nline: ', 1)
+    return re.sub(
+        r"^root ::=", r'root ::= line ("\\n" line){0,7}\nline ::=', grammar, count=1, flags=re.MULTILINE
+    )
 
 
 def start_server(settings: dict[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 import pytest
 
-from agent_chat.local.calls import Call, CallDeltas, repeats
+from agent_chat.local.calls import Call, read_calls, repeats
 
 
 def made(id_: str, name: str, arguments: str) -> dict[str, object]:
@@ -19,21 +19,26 @@ NOW = made("a", "now", '{"timezone": "UTC", "form": "iso"}')
 CALC = made("b", "calc", '{"expression": "1"}')
 
 
-def test_deltas_of_several_calls_are_put_together() -> None:
-    deltas = CallDeltas()
-    deltas.add([{"index": 0, "id": "a", "function": {"name": "calc", "arguments": "{"}}])
-    deltas.add(
-        [{"index": 1, "id": "b", "function": {"name": "now"}}, {"index": 0, "function": {"arguments": "}"}}]
-    )
-    assert deltas.all() == (Call("a", "calc", "{}"), Call("b", "now", ""))
-    assert deltas.whole() == (Call("a", "calc", "{}"),)
-
-
-def test_the_same_call_twice_in_one_reply_is_one() -> None:
-    deltas = CallDeltas()
-    for index, arguments in enumerate(('{"x": 1, "y": 2}', '{"y": 2, "x": 1}')):
-        deltas.add([{"index": index, "id": str(index), "function": {"name": "f", "arguments": arguments}}])
-    assert len(deltas.all()) == 1
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        (
+            '{"name": "a", "arguments": {"x": 1}}\n{"name": "b", "arguments": {}}',
+            [("a", '{"x": 1}'), ("b", "{}")],
+        ),
+        ('{"name":"a","arguments":{"x":1}}\n{"name": "a", "arguments": {"x": 1}}', [("a", '{"x":1}')]),
+        (
+            '{"name": "a", "arguments": {"name": "b", "arguments": {}}}',
+            [("a", '{"name": "b", "arguments": {}}')],
+        ),
+        ('{"name": "a", "arguments": {"x": "cut', [("a", '{"x": "cut')]),
+        ("nothing", []),
+    ],
+)
+def test_calls_are_read_from_text(text: str, calls: list[tuple[str, str]]) -> None:
+    found = read_calls(text)
+    assert [(call.name, call.arguments) for call in found] == calls
+    assert len({call.id for call in found}) == len(calls)
 
 
 @pytest.mark.parametrize(

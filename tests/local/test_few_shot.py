@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent_chat.local.few_shot import in_words, offered_names, prepare
+from agent_chat.local.few_shot import calls_only, in_words, offered_names, prepare
 
 
 def tool(name: str, *parameters: str, **more: Any) -> dict[str, Any]:
@@ -118,3 +118,20 @@ def test_in_words_keeps_the_prefix_and_takes_the_calls_away() -> None:
     assert again["messages"][:-1] == prepared["messages"]
     assert offered_names(prepared) == {"calc"}
     assert offered_names(again) == set()
+
+
+def test_calls_are_held_to_the_schemas_of_their_tools() -> None:
+    shape = {"$ref": "#/$defs/Zone"}
+    zones = {"Zone": {"enum": ["UTC"]}, "Unused": {"$ref": "#/$defs/Zone"}}
+    schema = {"type": "object", "properties": {"zone": shape}, "$defs": zones}
+    clock = {"type": "function", "function": {"name": "clock", "parameters": schema}}
+    request = calls_only(prepare(body(clock, {"type": "function", "function": {"name": "bare"}})))
+    clock_form, bare_form = request["lines_schema"]["anyOf"]
+    assert clock_form["properties"]["name"] == {"const": "clock"}
+    assert clock_form["properties"]["arguments"]["properties"] == {"zone": {"$ref": "#/$defs/clock.Zone"}}
+    assert bare_form["properties"]["arguments"] == {"type": "object"}
+    assert request["lines_schema"]["$defs"] == {
+        "clock.Zone": {"enum": ["UTC"]},
+        "clock.Unused": {"$ref": "#/$defs/clock.Zone"},
+    }
+    assert schema["$defs"] is zones

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_chat.local.errors import ContextOverflow, LocalModelError, MismatchedOutput, RequestRefused
+from agent_chat.local.errors import ContextOverflow, LocalModelError, RequestRefused
 from agent_chat.local.generation import Generation
 
 Chunk = dict[str, Any]
@@ -102,11 +102,6 @@ async def test_a_request_stopped_while_it_waits_for_its_turn_never_starts() -> N
             {"type": "exceed_context_size_error", "code": 400, "n_prompt_tokens": 9000, "n_ctx": 4096},
             ContextOverflow,
             "9000 tokens.*4096",
-        ),
-        (
-            {"code": 500, "message": "does not match the expected peg-native format"},
-            MismatchedOutput,
-            "cannot be read",
         ),
         ({"code": 400, "message": "bad field"}, RequestRefused, "bad field"),
         ({"code": 500, "message": "out of luck"}, LocalModelError, "out of luck"),

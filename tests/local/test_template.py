@@ -22,3 +22,9 @@ def test_the_tags_are_cut_out(braces: str) -> None:
 @pytest.mark.parametrize("template", ["", "{{ messages }}", BARE, TAGGED.replace("XML tags", "tags")])
 def test_another_form_is_left_as_it_is(template: str) -> None:
     assert derive(template) == template
+
+
+def test_chatml_without_tools_gets_a_template_with_tools() -> None:
+    template = derive("{% for m in messages %}{{ '<|im_start|>' + m.role }}{% endfor %}")
+    assert "tool | tojson" in template
+    assert "tool_calls" in template
