@@ -148,11 +148,14 @@ def classify(fields: Mapping[str, Any], message: str, status: int | None) -> Fai
         status = _status_inside(fields)
     base: FailureKind | None = None
     if status is not None:
-        base = STATUSES.get(status) or _by_hundreds(status)
+        base = kind_of_status(status)
     return refine(base, fields, message, status)
 
 
-def _by_hundreds(status: int) -> FailureKind:
+def kind_of_status(status: int) -> FailureKind:
+    """What an HTTP status alone says."""
+    if status in STATUSES:
+        return STATUSES[status]
     if status >= 500:
         return "unavailable"
     return "request" if status >= 400 else "not_found"

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from agent_chat.core.errors import FailureKind, ModelFailure
 from agent_chat.core.text import storable
-from agent_chat.models.failure_kinds import classify, error_message, exception_kind, refine, refused_parameter
+from agent_chat.models.failure_kinds import (
+    classify,
+    error_message,
+    exception_kind,
+    kind_of_status,
+    refine,
+    refused_parameter,
+)
 from agent_chat.models.loose import mapping, sequence
 from agent_chat.models.mask import mask
 
@@ -121,14 +128,20 @@ class Failures:
 
     def from_exception(self, error: BaseException) -> ModelFailure:
         """Anything that LiteLLM raised."""
+        body = _body_of(error)
         original = getattr(error, "original_exception", None)
         if type(error).__name__ == "MidStreamFallbackError" and isinstance(original, Exception):
-            return self.from_exception(original)
+            error = original
         status = getattr(error, "status_code", None)
         status = status if isinstance(status, int) else None
         message = _litellm_message(error)
-        fields = {"message": message, "code": getattr(error, "code", None)}
+        fields = {**body, "message": message}
         kind = exception_kind(error)
+        if kind == "unavailable" and status is not None and status < 500:
+            kind = kind_of_status(status)
+        if kind == "connection" and body:
+            # What LiteLLM takes for a broken connection was an error that the provider reported.
+            kind = classify(fields, message, None)
         if kind in ("request", "rate_limited", "not_found", "unavailable", "connection"):
             kind = refine(kind, fields, message, status)
         if kind == "timeout" and self.idle_limit and "no data" not in message:
@@ -219,6 +232,16 @@ def _litellm_message(error: BaseException) -> str:
     """LiteLLM repeats its class names before the provider's words."""
     text = str(getattr(error, "message", None) or error)
     return re.sub(r"^(?:litellm\.(?:\w+\.)*\w+: ?(?:\w+(?:Error|Exception) - )?)+", "", text).strip()
+
+
+def _body_of(error: BaseException) -> Mapping[str, Any]:
+    """The provider's error object, which LiteLLM keeps with one of the exceptions that led to its own."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if body := mapping(getattr(seen, "body", None)):
+            return mapping(body.get("error")) or body
+        seen = seen.__cause__ or seen.__context__
+    return {}
 
 
 def _told(error: BaseException) -> str:
