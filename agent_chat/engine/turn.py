@@ -42,6 +42,7 @@ class Turn:
                 step = await within(self._runtime.clock, self._seconds_left(), self._iterate())
             except DeadlineExceeded:
                 continue  # the limit is reached now
+            await self._tell_unknown_cost()
             match step:
                 case Answered(text):
                     ended = self._runtime.journal.state.chat_end_asked
@@ -93,14 +94,20 @@ class Turn:
         """The first limit that is used up; warns of those that nearly are."""
         journal = self._runtime.journal
         for scope, limits, spent in self._budgets():
-            if limits.cost is not None and not spent.cost_known and not journal.state.cost_warned:
-                await journal.record(CostUnknown(model=self._runtime.model.name))
             for use in uses(limits, spent, self._elapsed()):
                 if use.reached:
                     return scope, use
                 if use.near and (scope, use.limit) not in journal.state.warned:
                     await journal.record(LimitWarning(scope=scope, limit=use.limit, used=use.used, of=use.of))
         return None
+
+    async def _tell_unknown_cost(self) -> None:
+        """Says once that a cost limit cannot be enforced; as early as that is known."""
+        limited = any(
+            limits.cost is not None and not spent.cost_known for _, limits, spent in self._budgets()
+        )
+        if limited and not self._runtime.journal.state.cost_warned:
+            await self._runtime.journal.record(CostUnknown(model=self._runtime.model.name))
 
     async def _degrade(self, reached: tuple[Scope, LimitUse]) -> Outcome:
         scope, use = reached
