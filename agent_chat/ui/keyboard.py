@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -99,6 +100,8 @@ class InputLine:
     ) -> None:
         self.tail: AnyFormattedText = ""
         self.prompt = "> "
+        self.drawn = asyncio.Event()
+        """Set when it stands for the first time."""
         self.output = output
         self.buffer = Buffer(
             multiline=True,
@@ -134,6 +137,7 @@ class InputLine:
             input=create_input(stdin),
             output=output,
             terminal_size_polling_interval=None,
+            after_render=lambda _: self.drawn.set(),
         )
         # How long to wait for what may follow an Escape: of a key's own sequence, of a combination.
         self.app.ttimeoutlen = 0.05
@@ -159,6 +163,9 @@ class InputLine:
     def _prefix(self, line: int, wrapped: int) -> str:
         return self.prompt if line == 0 and wrapped == 0 else " " * len(self.prompt)
 
+    def _suspend(self) -> None:
+        self.app.suspend_to_background()
+
     def _delete(self) -> None:
         self.buffer.delete()
 
@@ -179,9 +186,9 @@ class InputLine:
         on("escape", do=keys.stop)
         on("c-c", do=keys.interrupt)
         on("<sigint>", do=keys.interrupt)
-        on("c-d", do=lambda: self._delete() if self.buffer.text else keys.end_of_input())
+        on("c-d", do=lambda: keys.end_of_input() if not self.buffer.text else self._delete())
         on("c-x", "c-e", do=keys.edit)
-        on("c-z", do=lambda: self.app.suspend_to_background())
+        on("c-z", do=self._suspend)
 
         @bindings.add(Keys.CPRResponse)
         def _(event: KeyPressEvent) -> None:

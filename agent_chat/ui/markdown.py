@@ -162,7 +162,7 @@ class MarkdownStream:
 
     def _cut(self) -> None:
         """Ends a block that is too long, and lets the next one go on as the same."""
-        head = self._block[:2] if self._is_table() else []
+        head = self._table_head or (self._block[:2] if self._is_table() else [])
         self._finish()
         self._table_head = head
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO
 
+from agent_chat.core.events import LeaveReason
 from agent_chat.core.ports import Leave, UserInput
 from agent_chat.ui.commands import Commands, Reaction
 from agent_chat.ui.shown import Note
@@ -117,12 +118,19 @@ class PipeInput:
         self._prompt = prompt
         self._ended = self._fd is None
         self._left: Leave | None = None
+        self._waiting: asyncio.Future[None] | None = None
+
+    def leave(self, reason: LeaveReason) -> None:
+        """Makes `next` end the session, also while it waits."""
+        self._left = self._left or Leave(reason)
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     async def next(self) -> UserInput | Leave:
         while self._left is None:
             message = await self._next_message()
             if message is None:
-                return Leave("eof")
+                return self._left or Leave("eof")
             reaction = None if message.block else self._commands.react(message.text)
             if reaction is None:
                 return UserInput(message.text)
@@ -143,11 +151,39 @@ class PipeInput:
         if self._prompt and not self._messages.ready and not self._ended:
             self._prompt()
         while not self._messages.ready:
-            if self._ended or self._fd is None:
+            if self._ended or self._left or self._fd is None:
                 return None
-            await _readable(self._fd)
-            self._read(self._fd)
+            if await self._readable(self._fd):
+                self._read(self._fd)
         return self._messages.ready.popleft()
+
+    async def _readable(self, fd: int) -> bool:
+        """Returns when a read does not block, or False when the session is left; cancelling loses nothing."""
+        loop = asyncio.get_running_loop()
+        self._waiting = ready = loop.create_future()
+        try:
+            loop.add_reader(fd, lambda: None if ready.done() else ready.set_result(None))
+        except PermissionError:  # a file or the null device, which never block
+            return True
+        except NotImplementedError:  # this system's loop cannot watch a pipe; the read itself waits
+            return True
+        try:
+            await ready
+        finally:
+            loop.remove_reader(fd)
+        return self._left is None
+
+    async def answer(self) -> str | None:
+        """The next message that comes from now on, as an answer; what came before stays for the turns."""
+        before = len(self._messages.ready) if self._fd is None else self.unread()
+        while len(self._messages.ready) <= before:
+            if self._ended or self._left or self._fd is None:
+                return None
+            if await self._readable(self._fd):
+                self._read(self._fd)
+        message = self._messages.ready[before]
+        del self._messages.ready[before]
+        return message.text
 
     def _read(self, fd: int) -> None:
         try:
@@ -161,22 +197,6 @@ class PipeInput:
         else:
             self._ended = True
             self._messages.end()
-
-
-async def _readable(fd: int) -> None:
-    """Returns when a read does not block; cancelling it loses nothing."""
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-    try:
-        loop.add_reader(fd, lambda: None if ready.done() else ready.set_result(None))
-    except PermissionError:  # a file or the null device, which never block
-        return
-    except NotImplementedError:  # this system's loop cannot watch a pipe; the read itself waits
-        return
-    try:
-        await ready
-    finally:
-        loop.remove_reader(fd)
 
 
 def _has_data(fd: int) -> bool:

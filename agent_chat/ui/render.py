@@ -166,10 +166,11 @@ class Renderer:
         return [self._line(line) for line in text.wrap(self._console, width, overflow="fold", tab_size=8)]
 
     def _line(self, text: Text) -> str:
+        text.rstrip()
         if not text.spans:
-            return text.plain.rstrip()
+            return text.plain
         segments = text.render(self._console, end="")
-        return "".join(self._ansi(segment.text, segment.style) for segment in segments).rstrip()
+        return "".join(self._ansi(segment.text, segment.style) for segment in segments)
 
     def _ansi(self, text: str, style: Style | None) -> str:
         if style is None or not text:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import signal
 import sys
 import threading
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 from agent_chat.ui.keyboard import InputLine, open_output
 from agent_chat.ui.leaving import InterruptKey
-from agent_chat.ui.paint import Paint
 from agent_chat.ui.sanitize import one_line, visible
+from agent_chat.ui.screen import Screen, warm
 from agent_chat.ui.shown import Note, Verbosity
 
 if TYPE_CHECKING:
@@ -31,13 +30,7 @@ if TYPE_CHECKING:
     from agent_chat.core.ports import Leave, UserInput
     from agent_chat.ui.commands import Commands, Reaction
     from agent_chat.ui.shown import Shown
-    from agent_chat.ui.transcript import Transcript
-    from agent_chat.ui.view import View
 
-FRAME = 1 / 15
-"""Seconds between two drawings while something changes."""
-BUDGET = 0.008
-"""Seconds of rendering in one drawing."""
 SHOWN_QUEUE = 3
 SIGNALS = (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else ()
 
@@ -71,10 +64,8 @@ class TerminalFace:
         history: Path | None = None,
         verbosity: Verbosity = "normal",
     ) -> None:
-        self.verbosity: Verbosity = verbosity
         self.signal: signal.Signals | None = None
         """The signal that told the program to end."""
-        self._paint = Paint(color, _is_unicode(stdout))
         self._output = open_output(stdout, term, color=color)
         self._line = InputLine(
             self,
@@ -84,10 +75,11 @@ class TerminalFace:
             command_names=lambda: self._commands.names if self._commands else (),
             footer=self._footer,
         )
+        self._screen = Screen(
+            self._line, self._output, stdout, color=color, verbosity=verbosity, below=self._below
+        )
         self._turns: Turns | None = None
         self._commands: Commands | None = None
-        self._view: View | None = None
-        self._transcript: Transcript | None = None
         self._task: asyncio.Task[None] | None = None
         self._queue: deque[str] = deque()
         self._steered: list[str] = []
@@ -101,19 +93,18 @@ class TerminalFace:
         self._asking = asyncio.Lock()
         self._interrupt_key = InterruptKey()
         self._hint = ""
-        self._paused = False
-        self._timer: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
-        self._drawn_at = 0.0
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._line.app.run_async(set_exception_handler=False))
-        self._task.add_done_callback(self._app_ended)
+        """Returns when the input line stands."""
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self._report)
         for number in SIGNALS:
             loop.add_signal_handler(number, self._terminate, number)
-        threading.Thread(target=_warm, daemon=True).start()
+        loop.set_exception_handler(self._report)
+        self._task = asyncio.create_task(self._line.app.run_async(set_exception_handler=False))
+        self._task.add_done_callback(self._app_ended)
+        await self._line.drawn.wait()
+        threading.Thread(target=warm, daemon=True).start()
         return self
 
     async def __aexit__(
@@ -121,11 +112,10 @@ class TerminalFace:
     ) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(None)
-        for timer in (self._timer, self._tick):
-            if timer is not None:
-                timer.cancel()
+        if self._tick is not None:
+            self._tick.cancel()
+        self._screen.close()
         self._output.closing = True
-        self._line.set_tail([])
         if self._line.app.is_running:
             self._line.app.exit()
         try:
@@ -133,7 +123,7 @@ class TerminalFace:
                 with contextlib.suppress(EOFError):
                     await self._task
         finally:
-            self._print_rest()
+            self._screen.print_rest()
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
 
@@ -144,18 +134,13 @@ class TerminalFace:
     # EventSink
 
     async def emit(self, entry: Entry) -> None:
-        view, transcript = self._shows()
-        view.verbose = self.verbosity == "verbose"
-        for shown in view.entry(entry):
+        for shown in self._screen.view.entry(entry):
+            self._screen.add(shown)
             self._notice_turn(shown)
-            transcript.add(shown)
-        self._draw_soon()
 
     def show(self, delta: Delta) -> None:
-        view, transcript = self._shows()
-        for shown in view.delta(delta):
-            transcript.add(shown)
-        self._draw_soon()
+        for shown in self._screen.view.delta(delta):
+            self._screen.add(shown)
 
     # InputSource
 
@@ -198,8 +183,7 @@ class TerminalFace:
 
     def note(self, note: Note) -> None:
         """Something that no event tells of; printed above the input line."""
-        self._shows()[1].add(note)
-        self._draw_soon()
+        self._screen.add(note)
 
     def leave(self, reason: LeaveReason) -> None:
         """Makes `next` end the session."""
@@ -229,7 +213,7 @@ class TerminalFace:
         buffer.reset()
         self._queue.append(text)
         self._changed.set()
-        self._draw_soon()
+        self._screen.changed()
 
     def steer(self) -> None:
         text = self._line.buffer.text.strip()
@@ -240,7 +224,7 @@ class TerminalFace:
             self._line.buffer.reset()
             self._steered.append(visible(text))
             self._turns.steer(text)
-            self._draw_soon()
+            self._screen.changed()
 
     def stop(self) -> None:
         if self._running and self._turns is not None:
@@ -272,12 +256,11 @@ class TerminalFace:
 
     def edit(self) -> None:
         async def run() -> None:
-            self._paused = True
+            self._screen.pause(True)
             try:
                 await self._line.buffer.open_in_editor()
             finally:
-                self._paused = False
-                self._draw_soon()
+                self._screen.pause(False)
 
         self._line.app.create_background_task(run())
 
@@ -285,54 +268,27 @@ class TerminalFace:
         if self._line.buffer.text:
             self._hint = ""
 
-    # Drawing
-
-    def _draw_soon(self) -> None:
-        if self._timer is None and not self._paused and self._line.app.is_running:
-            wait = max(0.0, self._drawn_at + FRAME - time.monotonic())
-            self._timer = asyncio.get_running_loop().call_later(wait, self._draw)
-
-    def _draw(self) -> None:
-        self._timer = None
-        if self._paused or not self._line.app.is_running:
-            return
-        size = self._output.get_size()
-        _, transcript = self._shows()
-        transcript.width = size.columns
-        transcript.verbosity = self.verbosity
-        more = transcript.advance(BUDGET)
-        lines = transcript.lines()
-        below = self._below()
-        tail = transcript.tail(size.rows - self._line.input_rows - len(below) - 3)
-        self._line.set_tail([*tail, *below])
-        if lines:
-            self._line.print_above(lines)
-        else:
-            self._line.app.invalidate()
-        self._drawn_at = time.monotonic()
-        if more:
-            self._draw_soon()
+    # What is shown
 
     def _count_on(self) -> None:
         """Draws the seconds of the turn. Nothing is drawn while no turn runs."""
         self._tick = asyncio.get_running_loop().call_later(1.0, self._count_on) if self._running else None
-        self._draw_soon()
+        self._screen.changed()
 
     def _below(self) -> list[str]:
         """What runs now, and what waits."""
         from agent_chat.ui.phrases import count, cut
 
         lines: list[str] = []
-        if self._running and self._view is not None and self._view.status:
-            seconds = int(time.monotonic() - self._turn_began)
-            lines.append(f"{self._view.status} | {seconds} s")
+        if self._running and (status := self._screen.view.status):
+            lines.append(f"{status} | {int(time.monotonic() - self._turn_began)} s")
         lines.extend(f"steering: {cut(one_line(text), 100)}" for text in self._steered[-SHOWN_QUEUE:])
         if self._running:
             queued = list(self._queue)
             lines.extend(f"queued: {cut(one_line(text), 100)}" for text in queued[:SHOWN_QUEUE])
             if len(queued) > SHOWN_QUEUE:
                 lines.append(f"... and {count(len(queued) - SHOWN_QUEUE, 'more message')}")
-        return [self._paint.dim(line) for line in lines]
+        return lines
 
     def _footer(self) -> str:
         if self._hint:
@@ -347,28 +303,6 @@ class TerminalFace:
         if typed:
             return "Enter sends | Alt-Enter new line | Ctrl-C clears"
         return "Enter sends | Alt-Enter new line | Up history | /help | Ctrl-D leaves"
-
-    def _print_rest(self) -> None:
-        """All that has not been drawn, now that the input line is gone."""
-        if self._transcript is None:
-            return
-        while self._transcript.advance(1.0):
-            pass
-        lines = self._transcript.lines()
-        if lines:
-            self._output.write_raw("".join(f"{line}\r\n" for line in lines))
-            self._output.flush()
-
-    # What else changes
-
-    def _shows(self) -> tuple[View, Transcript]:
-        if self._view is None or self._transcript is None:
-            from agent_chat.ui.transcript import Transcript
-            from agent_chat.ui.view import View
-
-            self._view = View(conversation=True)
-            self._transcript = Transcript(self._paint, self._output.get_size().columns, self.verbosity)
-        return self._view, self._transcript
 
     def _set_running(self, running: bool) -> None:
         if running == self._running:
@@ -391,18 +325,18 @@ class TerminalFace:
             if self._steered:
                 self._steered.clear()
                 late = "What you said came too late for this turn; the model hears it with your next message."
-                self._shows()[1].add(Note("notice", late))
+                self.note(Note("notice", late))
 
     def _react(self, text: str, reaction: Reaction) -> None:
         self.note(Note("user", text))
         for note in reaction.notes:
             self.note(note)
         if reaction.clear:
-            self._line.app.renderer.clear()
+            self._screen.clear()
         if reaction.toggle_verbose:
-            self.verbosity = "normal" if self.verbosity == "verbose" else "verbose"
-            now = "Everything is shown." if self.verbosity == "verbose" else "The usual is shown."
-            self.note(Note("reply", now))
+            verbose = self._screen.verbosity != "verbose"
+            self._screen.verbosity = "verbose" if verbose else "normal"
+            self.note(Note("reply", "Everything is shown." if verbose else "The usual is shown."))
         if reaction.leave:
             self.leave(reaction.leave)
 
@@ -414,6 +348,7 @@ class TerminalFace:
 
     def _app_ended(self, task: asyncio.Task[None]) -> None:
         """The terminal hung up, or the input line failed: either way nobody can be asked any more."""
+        self._line.drawn.set()
         if self._output.closing:
             return
         failed = not task.cancelled() and task.exception()
@@ -424,13 +359,3 @@ class TerminalFace:
         """A failure in a callback: said above the line instead of written over it."""
         error = context.get("exception") or context.get("message")
         self.note(Note("error", f"Internal error: {error!r}"))
-
-
-def _warm() -> None:
-    """Loads what draws the first answer while the user still types."""
-    for module in ("view", "transcript", "markdown", "render"):
-        importlib.import_module(f"agent_chat.ui.{module}")
-
-
-def _is_unicode(stream: TextIO) -> bool:
-    return (stream.encoding or "").lower().replace("-", "").startswith("utf")

@@ -39,7 +39,12 @@ def demo(terminal: OpenTerminal) -> OpenDemo:
         **env: str | None,
     ) -> Terminal:
         window = terminal(
-            sys.executable, str(DEMO), *args, rows=rows, cols=cols, answer_queries=answer_queries, **env
+            *(sys.executable, str(DEMO), *args),
+            provider=None,
+            rows=rows,
+            cols=cols,
+            answer_queries=answer_queries,
+            **env,
         )
         if ready:
             window.wait_for(READY)

@@ -1,12 +1,14 @@
-"""A session on a terminal with a scripted model: what the terminal tests drive.
+"""A session with a scripted model on whatever it is started in: what the terminal tests drive.
 
-Usage: demo.py SCRIPT
+Usage: demo.py [crash]
+       demo.py single PROMPT
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -98,49 +100,60 @@ class DemoModel:
     async def close(self) -> None: ...
 
 
-async def run() -> int:
-    color = wants_color(os.environ)
-    history = Path(os.environ["HOME"]) / "history"
+def build(sink: Any, ask: Any) -> Any:
+    """A session with its tools."""
+    from support.engine import FakeTool
+    from support.faces import session
+
+    from agent_chat.core.observation import ToolResult
+    from agent_chat.ui.shown import Note
+
+    async def nap(arguments: Mapping[str, Any]) -> str:
+        await asyncio.sleep(float(arguments["seconds"]))
+        return "rested"
+
+    async def ask_user(arguments: Mapping[str, Any]) -> ToolResult:
+        await asyncio.sleep(float(arguments.get("after", 0)))
+        answer = await ask(str(arguments["question"]))
+        return ToolResult(answer or "no answer", ok=answer is not None)
+
+    async def notify(arguments: Mapping[str, Any]) -> str:
+        asyncio.get_running_loop().call_later(1.0, sink.note, Note("warning", "a server failed"))
+        return "soon"
+
+    def bug(arguments: Mapping[str, Any]) -> str:
+        asyncio.get_running_loop().call_soon(lambda: 1 // 0)
+        return "done"
+
+    def read_file(arguments: Mapping[str, Any]) -> str:
+        return ATTACK
+
+    return session(
+        DemoModel(),
+        sink,
+        FakeTool("nap", nap, timeout=None),
+        FakeTool("ask_user", ask_user, timeout=None),
+        FakeTool("notify", notify),
+        FakeTool("bug", bug),
+        FakeTool("read_file", read_file),
+    )
+
+
+async def on_terminal() -> int:
     face = TerminalFace(
-        stdin=sys.stdin, stdout=sys.stdout, term=os.environ.get("TERM", ""), color=color, history=history
+        stdin=sys.stdin,
+        stdout=sys.stdout,
+        term=os.environ.get("TERM", ""),
+        color=wants_color(os.environ),
+        history=Path(os.environ["HOME"]) / "history",
     )
     async with face:
-        await asyncio.sleep(0)  # the input line stands
-        from support.engine import INFO, FakeTool
-        from support.faces import FakeControls, session
+        from support.engine import INFO
+        from support.faces import FakeControls
 
-        from agent_chat.core.observation import ToolResult
         from agent_chat.ui.commands import Commands
-        from agent_chat.ui.shown import Note
 
-        async def nap(arguments: Mapping[str, Any]) -> str:
-            await asyncio.sleep(float(arguments["seconds"]))
-            return "rested"
-
-        async def ask_user(arguments: Mapping[str, Any]) -> ToolResult:
-            await asyncio.sleep(float(arguments.get("after", 0)))
-            answer = await face.ask(str(arguments["question"]))
-            return ToolResult(answer or "no answer", ok=answer is not None)
-
-        async def notify(arguments: Mapping[str, Any]) -> str:
-            asyncio.get_running_loop().call_later(1.0, face.note, Note("warning", "a server failed"))
-            return "soon"
-
-        def bug(arguments: Mapping[str, Any]) -> str:
-            asyncio.get_running_loop().call_soon(lambda: 1 // 0)
-            return "done"
-
-        def read_file(arguments: Mapping[str, Any]) -> str:
-            return ATTACK
-
-        tools = (
-            FakeTool("nap", nap, timeout=None),
-            FakeTool("ask_user", ask_user, timeout=None),
-            FakeTool("notify", notify),
-            FakeTool("bug", bug),
-            FakeTool("read_file", read_file),
-        )
-        chat = session(DemoModel(), face, *tools)
+        chat = build(face, face.ask)
         face.connect(chat, Commands(FakeControls()))
         await chat.start(INFO)
         if "crash" in sys.argv:
@@ -149,7 +162,69 @@ async def run() -> int:
     return 128 + face.signal if face.signal else EXIT_CODES.get(reason, 0)
 
 
+async def on_lines() -> int:
+    from support.engine import INFO
+    from support.faces import FakeControls
+
+    from agent_chat.ui.commands import Commands, Reaction
+    from agent_chat.ui.leaving import InterruptKey
+    from agent_chat.ui.line import LineSink
+    from agent_chat.ui.pipe import PipeInput
+    from agent_chat.ui.shown import Note
+    from agent_chat.ui.stdout import Output
+
+    sink = LineSink(Output(sys.stdout))
+
+    def react(reaction: Reaction) -> None:
+        for note in reaction.notes:
+            sink.note(note)
+
+    inputs = PipeInput(sys.stdin, Commands(FakeControls()), note=sink.note, react=react, prompt=sink.prompt)
+    key = InterruptKey()
+
+    async def ask(question: str) -> str | None:
+        sink.note(Note("question", question))
+        return await inputs.answer()
+
+    chat = build(sink, ask)
+
+    def interrupted() -> None:
+        if key.press(typed=False, running=chat.interrupt()) == "leave":
+            inputs.leave("interrupted")
+        else:
+            sink.note(Note("notice", "Ctrl-C again leaves."))
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
+    await chat.start(INFO)
+    return EXIT_CODES.get(await chat.run(inputs), 0)
+
+
+async def single(prompt: str) -> int:
+    import shutil
+
+    from support.engine import INFO
+
+    from agent_chat.ui.live import LiveSink
+    from agent_chat.ui.paint import Paint
+    from agent_chat.ui.stdout import Output
+
+    size = shutil.get_terminal_size()
+    paint = Paint(wants_color(os.environ), unicode=True)
+    sink = LiveSink(Output(sys.stdout), Output(sys.stderr), paint, width=size.columns, rows=size.lines)
+    chat = build(sink, None)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, chat.interrupt)
+    await chat.start(INFO)
+    outcome = await chat.turn(prompt)
+    sink.close()
+    return 0 if outcome.kind == "completed" else 130 if outcome.reason == "interrupted" else 1
+
+
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    assert face_kind(sys.stdin, sys.stdout, os.environ) == "terminal"
-    sys.exit(asyncio.run(run()))
+    if sys.argv[1:2] == ["single"]:
+        main = single(sys.argv[2])
+    elif face_kind(sys.stdin, sys.stdout, os.environ) == "terminal":
+        main = on_terminal()
+    else:
+        main = on_lines()
+    sys.exit(asyncio.run(main))

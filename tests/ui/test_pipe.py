@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -112,6 +112,28 @@ async def test_waiting_for_a_line_can_be_cancelled_and_loses_nothing(piped: Pipe
     piped.close()
 
 
+async def test_leaving_wakes_who_waits(piped: Piped) -> None:
+    waiting = asyncio.ensure_future(piped.inputs.next())
+    await asyncio.sleep(0)
+    piped.inputs.leave("terminated")
+    assert await waiting == Leave("terminated")
+    piped.write(b"late\n")
+    assert await piped.inputs.next() == Leave("terminated")
+    piped.close()
+
+
+async def test_an_answer_is_what_comes_after_the_question(piped: Piped) -> None:
+    piped.write(b"one\ntwo\n")
+    assert await piped.inputs.next() == UserInput("one")
+    answer = asyncio.ensure_future(piped.inputs.answer())
+    await asyncio.sleep(0)
+    piped.write(b"yes\n")
+    assert await answer == "yes"
+    assert await piped.inputs.next() == UserInput("two")
+    piped.close()
+    assert await piped.inputs.answer() is None
+
+
 async def test_commands_are_carried_out_and_not_sent(piped: Piped) -> None:
     piped.write(b'/cost\n/serach\nhi\n"""\n/exit\n"""\n/exit\nnever\n')
     inputs = piped.inputs
@@ -136,7 +158,7 @@ async def test_r40_what_is_left_unread_is_counted_without_waiting(piped: Piped) 
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[PipeInput]:
+def opened(path: Path) -> Generator[PipeInput]:
     with path.open(encoding="utf-8") as stream:
         yield PipeInput(stream, Commands(FakeControls()), note=print, react=print)
 
