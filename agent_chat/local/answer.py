@@ -80,8 +80,6 @@ def _as_delta(index: int, call: Call) -> dict[str, Any]:
     return {"index": index, "id": call.id, "type": "function", "function": function}
 
 
-def _chunk(delta: Mapping[str, Any]) -> Chunk:
-    return {
-        "object": "chat.completion.chunk",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": None}],
-    }
+def _chunk(delta: Mapping[str, Any], finish_reason: str | None = None) -> Chunk:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return {"object": "chat.completion.chunk", "choices": [choice]}
