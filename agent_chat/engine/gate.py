@@ -1,4 +1,4 @@
-"""The gate that every intent passes: known? allowed? arguments fit? approved? within budget? In this order."""
+"""The gate that every intent passes: known? allowed? arguments fit? approved? within budget?"""
 
 from __future__ import annotations
 
