@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_chat.cli.controls import SessionControls
-from agent_chat.cli.exit_codes import ExitCode
+from agent_chat.cli.exit_codes import ExitCode, delivered
 from agent_chat.cli.load_settings import Loaded
 from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
@@ -113,9 +113,8 @@ async def _on_lines(loaded: Loaded, options: SharedOptions, *, is_terminal: bool
     if reason == "end_chat" and (waiting := inputs.unread()):
         lines = "1 line was" if waiting == 1 else f"{waiting} lines were"
         face.warn(f"The model ended the chat; {lines} not sent.")
-    if stdout.gone:
-        return ExitCode.BROKEN_PIPE
-    return signals.code or LEAVE_CODES.get(reason, ExitCode.COMPLETED)
+    code = signals.code or LEAVE_CODES.get(reason, ExitCode.COMPLETED)
+    return delivered(code, stdout, lambda problem: sink.note(Note("error", problem)))
 
 
 async def _on_terminal(loaded: Loaded, options: SharedOptions) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 
 from agent_chat.core.outcome import KINDS, StopReason
+from agent_chat.ui.stdout import Output
 
 
 class ExitCode(IntEnum):
@@ -41,3 +43,14 @@ def exit_code(reason: StopReason) -> ExitCode:
             return ExitCode.DEGRADED
         case "failed" | "cancelled" | "suspended":
             return ExitCode.FAILED
+
+
+def delivered(code: int, stdout: Output, tell: Callable[[str], None]) -> int:
+    """The code of a run, given what became of its answer: a reader that went away is none of a script's
+    troubles, a full disk is."""
+    if stdout.gone:
+        return ExitCode.BROKEN_PIPE
+    if stdout.error is None:
+        return code
+    tell(f"The answer cannot be written to standard output: {stdout.error}")
+    return ExitCode.FAILED

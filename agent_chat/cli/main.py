@@ -27,6 +27,7 @@ def single() -> NoReturn:
 
 
 def _run(program: str, arguments: list[str]) -> int:
+    _occupy_standard_descriptors()
     if arguments == ["--version"]:
         print(f"{program} {__version__}")  # noqa: T201
         return 0
@@ -39,6 +40,8 @@ def _run(program: str, arguments: list[str]) -> int:
     except UserError as error:
         return _complain(program, error.message, error.hint)
     except TyperException as error:
+        if program == "agent-single" and _wants_json(arguments):
+            _tell_in_json(error.format_message())
         return _complain(program, error.format_message(), f"see {program} --help")
     except (KeyboardInterrupt, Abort):
         return 130
@@ -67,6 +70,28 @@ def _complain(program: str, message: str, hint: str, code: int = 2) -> int:
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(text)  # nobody may be listening: the exit code tells
     return code
+
+
+def _occupy_standard_descriptors() -> None:
+    """A file that is opened later must not take the place of a standard stream that was closed."""
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= 2:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    """Whether a program reads the output, as far as arguments tell that cannot be read as a whole."""
+    given = " ".join(arguments).replace("=", " ")
+    return "--output json" in given or "--output stream-json" in given
+
+
+def _tell_in_json(message: str) -> None:
+    from agent_chat.cli.exit_codes import ExitCode
+    from agent_chat.ui.result import usage_error
+    from agent_chat.ui.stdout import Output
+
+    Output(sys.stdout, encoding="utf-8").line(usage_error(message, ExitCode.USAGE).to_json())
 
 
 def _leave(code: int) -> NoReturn:

@@ -25,7 +25,7 @@ class Signals:
 
     @contextmanager
     def handled(self, interrupt: Callable[[CancelReason], bool]) -> Iterator[None]:
-        """Inside, a signal interrupts the turn that runs, and otherwise (or the second time) the current task."""
+        """Inside, a signal interrupts the turn that runs; else, or the second time, the current task."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
 
