@@ -15,15 +15,13 @@ from dataclasses import replace
 from typing import Any
 from urllib.request import getproxies
 
-import httpx
-from httpx_sse import EventSource, ServerSentEvent
-
 from agent_chat import __version__
 from agent_chat.core.model import ModelDelta, Query, Reply
 from agent_chat.core.ports import ModelItem
 from agent_chat.models.assembly import Assembly, ErrorInStream
 from agent_chat.models.attempt import UNDROPPABLE, Target
 from agent_chat.models.failures import Failures
+from agent_chat.models.http import EventSource, ServerSentEvent, httpx
 from agent_chat.models.loose import mapping
 from agent_chat.models.pricing import Pricing
 from agent_chat.models.wire import BodyEncoder, call_ids

@@ -99,7 +99,7 @@ class Failures:
         return self.make(kind, cause, status=status, retry_after=retry_after, parameter=parameter)
 
     def from_httpx(self, error: Exception) -> ModelFailure:
-        import httpx
+        from agent_chat.models.http import httpx
 
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():

@@ -52,7 +52,8 @@ def _owner(text: str) -> Provider | None:
 def _unknown(text: str, known: Iterable[str]) -> UserError:
     prefix, slash, rest = text.partition("/")
     if slash:
-        near = [f"{name}/{rest}" for name in get_close_matches(prefix, [*providers(), *known_providers()], 3)]
+        prefixes = {*providers(), *known_providers()}
+        near = [f"{name}/{rest}" for name in get_close_matches(prefix, sorted(prefixes), 3)]
     else:
         near = []
     near += get_close_matches(text, list(known), 3)
