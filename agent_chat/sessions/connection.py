@@ -46,21 +46,20 @@ def connect(path: Path, how: str, *, timeout: float = 5.0) -> sqlite3.Connection
     return connection
 
 
-def open_connection(path: Path, timeout: float) -> sqlite3.Connection:
-    """The database, made where there is none and brought up to date.
+def open_connection(path: Path, timeout: float) -> tuple[sqlite3.Connection, bool]:
+    """The database, made where there is none and brought up to date; and whether it can be written.
 
-    It is opened for reading where it cannot be written: what writes to it fails then. `timeout`: seconds to
-    wait for other processes. Raises OSError, sqlite3.Error and NewerSchema.
+    `timeout`: seconds to wait for other processes. Raises OSError, sqlite3.Error and NewerSchema.
     """
     try:
         touch_private(path)
-        return _open_for_writing(path, timeout)
+        return _open_for_writing(path, timeout), True
     except (OSError, sqlite3.Error) as error:
         if not path.is_file() or not _is_refusal(error):
             raise
     connection = connect(path, "immutable=1")
     connection.execute("SELECT 1 FROM events LIMIT 1")
-    return connection
+    return connection, False
 
 
 def _open_for_writing(path: Path, timeout: float) -> sqlite3.Connection:

@@ -33,7 +33,7 @@ class Database:
         self._patience = patience
         self._guard = Guard(path.with_suffix(".lock"))
         try:
-            self.connection = self._open_mended()
+            self.connection, self.writable = self._open_mended()
         except BaseException:
             self._guard.close()
             raise
@@ -69,7 +69,7 @@ class Database:
             try:
                 self._replace()
             finally:
-                self.connection = self._open()
+                self.connection, self.writable = self._open()
 
     def close(self) -> None:
         """May be called twice."""
@@ -77,11 +77,11 @@ class Database:
             self.connection.close()
             self._guard.close()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> tuple[sqlite3.Connection, bool]:
         self._guard.share()
         return open_connection(self.path, self._patience)
 
-    def _open_mended(self) -> sqlite3.Connection:
+    def _open_mended(self) -> tuple[sqlite3.Connection, bool]:
         try:
             return self._open()
         except sqlite3.Error as error:

@@ -34,6 +34,8 @@ else:
 
         def share(self) -> None:
             """Waits for whoever replaces the file."""
+            if self._descriptor < 0:
+                return
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_SH)
             except OSError:
@@ -41,6 +43,8 @@ else:
 
         def take(self, patience: float) -> bool:
             """Becomes the only user; False where others stay for longer than `patience` seconds."""
+            if self._descriptor < 0:
+                return True
             give_up = time.monotonic() + patience
             while True:
                 try:

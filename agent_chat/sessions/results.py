@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable
 
+from agent_chat.core.ports import ResultStore
 from agent_chat.core.text import storable
 from agent_chat.sessions.connection import reason_of
 from agent_chat.sessions.database import Database
@@ -30,6 +31,21 @@ class MemoryResults:
 
     def get(self, result_id: str) -> str | None:
         return self._texts.get(result_id)
+
+
+class OverlaidResults:
+    """A `ResultStore` that reads from another one and writes to memory."""
+
+    def __init__(self, below: ResultStore) -> None:
+        self._below = below
+        self._memory = MemoryResults()
+
+    def put(self, text: str) -> str:
+        return self._memory.put(text)
+
+    def get(self, result_id: str) -> str | None:
+        found = self._memory.get(result_id)
+        return self._below.get(result_id) if found is None else found
 
 
 class StoredResults:

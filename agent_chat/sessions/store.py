@@ -19,7 +19,7 @@ from agent_chat.sessions.log import SessionLog
 from agent_chat.sessions.memory import MemoryLog
 from agent_chat.sessions.ownership import Ownership
 from agent_chat.sessions.reading import LoadedSession
-from agent_chat.sessions.results import MemoryResults, StoredResults
+from agent_chat.sessions.results import MemoryResults, OverlaidResults, StoredResults
 from agent_chat.sessions.schema import NewerSchema
 from agent_chat.sessions.summary import SessionSummary
 
@@ -82,7 +82,7 @@ class SessionStore:
         """`patience`: seconds to wait for other processes. Raises StoreUnavailable."""
         self._folder = folder
         self._on_problem = on_problem
-        self._path = path = folder / FILE_NAME
+        self.path = path = folder / FILE_NAME
         try:
             create_private(folder)
             self._database = Database(path, on_problem, patience)
@@ -93,6 +93,10 @@ class SessionStore:
         except (OSError, sqlite3.Error) as error:
             raise self._unavailable(error) from error
         self.results = StoredResults(self._database, on_problem)
+
+    @property
+    def writable(self) -> bool:
+        return self._database.writable
 
     def create(self, now: float) -> SessionLog:
         ownership.sweep(self._locks, now)
@@ -168,7 +172,7 @@ class SessionStore:
                 raise self._unavailable(error) from error
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"Sessions cannot be kept: {self._path}: {reason_of(error)}.")
+        return StoreUnavailable(f"Sessions cannot be kept: {self.path}: {reason_of(error)}.")
 
 
 class MemorySessions:
@@ -193,6 +197,29 @@ class MemorySessions:
         pass
 
 
+class ReadOnlySessions:
+    """Past sessions can be read; what is added to them, and new ones, end with the process."""
+
+    def __init__(self, store: SessionStore) -> None:
+        self._store = store
+        self.results = OverlaidResults(store.results)
+
+    def create(self, now: float) -> MemoryLog:
+        return MemoryLog(create_session_id(now))
+
+    def resume(self, session_id: str) -> tuple[MemoryLog, tuple[Entry, ...]]:
+        return MemoryLog(session_id), self._store.read(session_id).entries
+
+    def latest(self, workspace: str) -> str | None:
+        return self._store.latest(workspace)
+
+    def resolve(self, text: str) -> str:
+        return self._store.resolve(text)
+
+    def close(self) -> None:
+        self._store.close()
+
+
 def open_store(on_problem: OnProblem) -> SessionStore:
     """The user's sessions, for commands that are about nothing else. Raises StoreUnavailable."""
     try:
@@ -205,7 +232,11 @@ def open_store(on_problem: OnProblem) -> SessionStore:
 def open_sessions(on_problem: OnProblem) -> Sessions:
     """The user's sessions; where they cannot be kept it says so and keeps them in memory. Never raises."""
     try:
-        return open_store(on_problem)
+        store = open_store(on_problem)
     except StoreUnavailable as error:
         on_problem(f"{error.message} This session is not saved.")
         return MemorySessions()
+    if store.writable:
+        return store
+    on_problem(f"Sessions cannot be kept: {store.path} cannot be written to. This session is not saved.")
+    return ReadOnlySessions(store)

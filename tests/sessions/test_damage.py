@@ -26,29 +26,27 @@ from agent_chat.sessions.store import SessionStore
 PAGE = 4096
 
 
-def last_tail(folder: Path, seq: int) -> str:
-    body = body_of(folder, seq)
-    return body[: len(body) // 2]
+LAST = 1 + 6 * EVENTS_OF_A_TURN
+"""The seq of the last entry of a session of six turns."""
+BREAK: dict[str, tuple[int, Callable[[str], object]]] = {
+    "a-last-cut-in-half": (LAST, lambda body: body[: len(body) // 2]),
+    "b-nul-bytes": (30, lambda body: "\x00" * len(body)),
+    "c-not-json": (30, lambda body: "{not json}"),
+    "not-text": (30, lambda body: b"\xff\xfe\x00{"),
+    "a-number": (30, lambda body: 17),
+    "deep": (30, lambda body: "[" * 100_000),
+    "without-its-fields": (30, lambda body: '{"type": "user_message"}'),
+    "without-its-type": (30, lambda body: '{"text": "x"}'),
+}
 
 
-@pytest.mark.parametrize(
-    ("seq", "value"),
-    [
-        pytest.param(1 + 6 * EVENTS_OF_A_TURN, last_tail, id="a-last-cut-in-half"),
-        pytest.param(30, lambda folder, seq: "\x00" * len(body_of(folder, seq)), id="b-nul-bytes"),
-        pytest.param(30, lambda folder, seq: "{not json}", id="c-not-json"),
-        pytest.param(30, lambda folder, seq: b"\xff\xfe\x00{", id="not-text"),
-        pytest.param(30, lambda folder, seq: 17, id="a-number"),
-        pytest.param(30, lambda folder, seq: "[" * 100_000, id="deep"),
-        pytest.param(30, lambda folder, seq: '{"type": "user_message"}', id="without-its-fields"),
-        pytest.param(30, lambda folder, seq: '{"text": "x"}', id="without-its-type"),
-    ],
-)
+@pytest.mark.parametrize("how", BREAK)
 def test_r41_a_damaged_entry_costs_itself(
-    store: SessionStore, folder: Path, problems: list[str], seq: int, value: Callable[[Path, int], object]
+    store: SessionStore, folder: Path, problems: list[str], how: str
 ) -> None:
     session_id, entries = write_session(store, 6)
-    broken = value(folder, seq)
+    seq, broken_by = BREAK[how]
+    broken = broken_by(body_of(folder, seq))
     damage_row(folder, seq, "body", broken)
 
     log, loaded = store.resume(session_id)
