@@ -57,6 +57,8 @@ class NeedsPerson:
 
     why: str = ""
     """For people: the rule or the mode that asks."""
+    rule: str = ""
+    """The rule that asks, with its place; empty where none does."""
 
 
 Verdict = Allowed | Refused | NeedsPerson
@@ -69,6 +71,8 @@ class Approved:
     duration: Duration = "once"
     arguments: Mapping[str, Any] | None = None
     """Changed by the user; None as proposed."""
+    rule: str | None = None
+    """What is allowed from now on, where the user changed the rule that was proposed."""
 
 
 @dataclass(frozen=True, slots=True)
