@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 FRAME = 1 / 15
 """Seconds between two drawings while something changes."""
 BUDGET = 0.008
-"""Seconds of rendering in one drawing."""
+"""Seconds of rendering at a time."""
+PAUSE = 0.002
+"""Seconds in which keys are looked at, between two such times."""
 
 
 class Screen:
@@ -114,6 +116,16 @@ class Screen:
             self._line.app.invalidate()
         self._drawn_at = time.monotonic()
         if more:
+            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._work)
+
+    def _work(self) -> None:
+        """Works off a burst between two drawings."""
+        self._timer = None
+        if time.monotonic() >= self._drawn_at + FRAME:
+            self._draw()
+        elif self._made().advance(BUDGET):
+            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._work)
+        else:
             self.changed()
 
     def _made(self) -> Transcript:

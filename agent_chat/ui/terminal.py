@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 from agent_chat.ui.keyboard import InputLine, open_output
@@ -145,12 +145,8 @@ class TerminalFace:
     # InputSource
 
     async def next(self) -> UserInput | Leave:
-        from agent_chat.core.ports import Leave, UserInput
-
         self._set_running(False)
-        while True:
-            if self._left is not None:
-                return Leave(self._left)
+        while self._left is None:
             if not self._queue:
                 self._changed.clear()
                 await self._changed.wait()
@@ -159,8 +155,9 @@ class TerminalFace:
             reaction = self._commands.react(text) if self._commands else None
             if reaction is None:
                 self._set_running(True)
-                return UserInput(text)
+                return _ports().UserInput(text)
             self._react(text, reaction)
+        return _ports().Leave(self._left)
 
     async def ask(self, question: str) -> str | None:
         """Asks the user; None where there is no answer. What was typed before is kept aside meanwhile."""
@@ -359,3 +356,10 @@ class TerminalFace:
         """A failure in a callback: said above the line instead of written over it."""
         error = context.get("exception") or context.get("message")
         self.note(Note("error", f"Internal error: {error!r}"))
+
+
+def _ports() -> ModuleType:
+    """Loaded only when there is something to hand over: an import keeps the keys waiting."""
+    from agent_chat.core import ports
+
+    return ports

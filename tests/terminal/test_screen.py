@@ -98,8 +98,10 @@ def test_r32_a_notice_while_typing_disturbs_neither(demo: OpenDemo) -> None:
 
 def test_r33_a_terminal_that_answers_no_query_and_one_that_answers_late(demo: OpenDemo) -> None:
     window = demo(TERM="xterm", answer_queries=False)
+    window.send("first\r")
+    window.wait_for("heard 'first'")
     window.send("h\x1b[45;1Ri\x1b[1;1R\r")
-    window.wait_for("heard 'hi'", within=1.5)
+    window.wait_for("heard 'hi'", within=3)
     assert "CPR" not in window.text
     assert b"\x1b[6n" not in window.raw
     assert window.text.count(READY) == 1
