@@ -1,4 +1,4 @@
-"""httpx without its command line, which alone would bring Rich, Pygments and click into every start: 60 ms."""
+"""httpx without its command line, which alone would bring Rich, Pygments and click into every start."""
 
 from __future__ import annotations
 
