@@ -17,6 +17,13 @@ class OutputFormat(StrEnum):
     STREAM_JSON = "stream-json"
 
 
+class ModeChoice(StrEnum):
+    ASK = "ask"
+    ACCEPT_EDITS = "accept-edits"
+    PLAN = "plan"
+    AUTO = "auto"
+
+
 class ColorChoice(StrEnum):
     AUTO = "auto"
     ALWAYS = "always"
@@ -60,6 +67,20 @@ class SharedOptions:
         typer.Option("-t", "--tool", metavar="NAME", help="Allow this tool and no others; repeatable."),
     ] = None
     no_tools: Annotated[bool, typer.Option("--no-tools", help="Offer the model no tools.")] = False
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow", metavar="RULE", help="Run this unasked, as in 'shell(git status)'; repeatable."
+        ),
+    ] = None
+    deny: Annotated[
+        list[str] | None,
+        typer.Option("--deny", metavar="RULE", help="Never run this, whatever allows it; repeatable."),
+    ] = None
+    mode: Annotated[
+        ModeChoice | None,
+        typer.Option("--mode", help="What runs without a rule; default: ask before anything with effects."),
+    ] = None
     workspace: Annotated[
         str | None,
         typer.Option("--workspace", metavar="DIR", help="The folder that tools may see; default: this one."),

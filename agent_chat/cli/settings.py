@@ -26,6 +26,8 @@ Names = Annotated[tuple[Text, ...], Field(strict=False)]
 
 Transport = Literal["auto", "direct", "litellm"]
 Color = Literal["auto", "always", "never"]
+Mode = Literal["ask", "accept-edits", "plan", "auto"]
+OnDenied = Literal["continue", "stop"]
 
 
 class _Section(BaseModel):
@@ -133,6 +135,36 @@ class ToolSettings(_Section):
     """The tools that the model may call, by name. Nothing else is allowed."""
 
 
+_LATER_RUN = ("**/.git/**", "**/.agent-chat/**", ".mcp.json")
+_ASKED = tuple(f"{tool}({path})" for path in _LATER_RUN for tool in ("write_file", "edit_file"))
+_DENIED = (
+    "shell(rm -rf / *)",
+    "shell(rm -rf /? *)",
+    "shell(rm -rf ~ *)",
+    "shell(rm -rf ~/ *)",
+    "shell(mkfs* *)",
+    "shell(dd * of=/dev/* *)",
+    "shell(shutdown *)",
+    "shell(reboot *)",
+)
+
+
+class PermissionSettings(_Section):
+    """What may run without asking; see docs/permissions.md. The lists of all files and options add up."""
+
+    allow: Names = ()
+    """Rules of what runs without asking, such as `shell(git status)`; `--allow` adds one."""
+    ask: Names = _ASKED
+    """Rules of what is asked for each time, also where a rule allows it."""
+    deny: Names = _DENIED
+    """Rules of what never runs, whatever else allows it; `--deny` adds one."""
+    mode: Mode = "ask"
+    """What happens without a rule: `ask` for everything with effects, `accept-edits` changes files of the
+    workspace unasked, `plan` only reads, `auto` runs unasked what the sandbox holds."""
+    on_denied: OnDenied = "continue"
+    """Whether a turn goes on after a denial by a rule, or for want of somebody to ask, or stops."""
+
+
 class SessionSettings(_Section):
     """How sessions are kept."""
 
@@ -174,6 +206,8 @@ class AgentSettings(_Section):
     """How models are asked."""
     tools: ToolSettings = ToolSettings.model_construct()
     """Which tools a session has."""
+    permissions: PermissionSettings = PermissionSettings.model_construct()
+    """What may run without asking."""
     session: SessionSettings = SessionSettings.model_construct()
     """How sessions are kept."""
     display: DisplaySettings = DisplaySettings.model_construct()

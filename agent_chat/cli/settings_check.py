@@ -14,6 +14,7 @@ from agent_chat.cli.settings_fields import TOP_LEVEL, nearest, section_keys, sug
 from agent_chat.cli.settings_file import Mistake
 from agent_chat.cli.settings_tree import Node
 from agent_chat.core.errors import UserError
+from agent_chat.core.rules import VERDICTS, parse_rule
 from agent_chat.models.secret import clean_header
 
 SHOWN = 5
@@ -42,6 +43,7 @@ def check(root: Node) -> tuple[list[Mistake], list[str]]:
     agent = tree.child("agent")
     if agent is not None:
         mistakes += _header_mistakes(agent)
+        mistakes += _rule_mistakes(agent)
         mistakes += _profile_mistakes(agent, tree)
     return mistakes, warnings
 
@@ -52,6 +54,7 @@ def _profile_mistakes(agent: Node, tree: Node) -> list[Mistake]:
     for name, profile in profiles.entries() if profiles is not None else ():
         mistakes += _mistakes({"agent": profile.plain()}, tree, ("agent", "profiles", name))
         mistakes += _header_mistakes(profile)
+        mistakes += _rule_mistakes(profile)
         inner = profile.child("profiles")
         if inner is not None:
             mistakes.append(Mistake(inner.source, "a profile cannot hold profiles"))
@@ -68,6 +71,22 @@ def _header_mistakes(agent: Node) -> list[Mistake]:
             clean_header(name, node.value if isinstance(node.value, str) else "")
         except UserError as error:
             mistakes.append(Mistake(node.source, error.message))
+    return mistakes
+
+
+def _rule_mistakes(agent: Node) -> list[Mistake]:
+    """Rules of what may run that cannot be read: found out now, not when the first call comes."""
+    permissions = agent.child("permissions")
+    mistakes: list[Mistake] = []
+    for verdict in VERDICTS:
+        rules = permissions.child(verdict) if permissions is not None else None
+        for node in rules.value if rules is not None and isinstance(rules.value, list) else ():
+            if not isinstance(node.value, str) or not node.value:
+                continue
+            try:
+                parse_rule(node.value, verdict, "user")
+            except ValueError as error:
+                mistakes.append(Mistake(node.source, str(error)))
     return mistakes
 
 

@@ -110,16 +110,17 @@ def suggest(key: str, path: tuple[str, ...]) -> str:
     if key in known:
         parent = known[key].rpartition(".")[0]
         return f"It belongs under '{parent}', as '{known[key]}'."
-    best = nearest(key, (*siblings, *known))
+    close = nearest(key, (*siblings, MODEL_ALIAS[-1]), cutoff=0.75)
+    best = close or nearest(key, (*siblings, *known))
     if best is None:
         return ""
     full = "" if best in siblings else f" (in full: {known[best]})"
     return f"Did you mean '{best}'{full}?"
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known word most like this one, if any is."""
-    found = difflib.get_close_matches(word.lower(), list(known), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word.lower(), list(known), n=1, cutoff=cutoff)
     return found[0] if found else None
 
 

@@ -14,6 +14,7 @@ from agent_chat.cli.settings_fields import (
     setting_fields,
 )
 from agent_chat.cli.settings_file import Mistake, parse_value
+from agent_chat.cli.settings_normal import over
 from agent_chat.cli.settings_tree import Node, Source, at, from_plain, mapping, merged
 
 CONFIG_VARIABLE = VARIABLE_PREFIX + "CONFIG"
@@ -42,6 +43,10 @@ class Options:
     max_tokens_total: int | None = None
     max_cost: float | None = None
     max_time: float | None = None
+    allow: tuple[str, ...] = ()
+    """`--allow`, each a rule."""
+    deny: tuple[str, ...] = ()
+    mode: str | None = None
     no_session: bool = False
     color: str | None = None
 
@@ -53,11 +58,11 @@ def option_layer(options: Options) -> tuple[Node, list[Mistake]]:
     for text in options.sets:
         source = Source("option", f"--set {text.partition('=')[0]}")
         try:
-            root = merged(root, _set(text, source))
+            root = over(root, _set(text, source))
         except ValueError as error:
             mistakes.append(Mistake(source, str(error)))
     for option, path, value in _given(options):
-        root = merged(root, at(("agent", *path), from_plain(value, Source("option", option))))
+        root = over(root, at(("agent", *path), from_plain(value, Source("option", option))))
     return root, mistakes
 
 
@@ -75,6 +80,9 @@ def _given(options: Options) -> list[tuple[str, tuple[str, ...], object]]:
         ("--max-tokens-total", (*turn, "max_tokens"), options.max_tokens_total),
         ("--max-cost", (*turn, "max_cost"), options.max_cost),
         ("--max-time", (*turn, "max_time"), options.max_time),
+        ("--allow", ("permissions", "allow"), options.allow or None),
+        ("--deny", ("permissions", "deny"), options.deny or None),
+        ("--mode", ("permissions", "mode"), options.mode),
         ("--no-session", ("session", "keep"), False if options.no_session else None),
         ("--color", ("display", "color"), options.color),
     ]

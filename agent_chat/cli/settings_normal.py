@@ -12,6 +12,8 @@ from agent_chat.cli.settings_file import Mistake
 from agent_chat.cli.settings_tree import Node, at, merged
 
 _PROMPT = ("system", "system_file")
+_ADDED = ("allow", "ask", "deny")
+"""Lists below `agent.permissions` that add up: no layer takes another one's rules away."""
 
 
 def normal(root: Node, base: Path) -> tuple[Node, list[Mistake]]:
@@ -34,13 +36,36 @@ def normal(root: Node, base: Path) -> tuple[Node, list[Mistake]]:
 
 
 def over(low: Node, high: Node) -> Node:
-    """`high` laid over `low`, as `merged`; a system prompt in `high` replaces either kind of one in `low`."""
+    """`high` laid over `low`, as `merged`; a system prompt in `high` replaces either kind of one in `low`.
+
+    Rules of what may run are added to those in `low`.
+    """
+    high = _with_rules_of(low, high)
     agent, above = low.child("agent"), high.child("agent")
     if agent is None or above is None or all(above.child(key) is None for key in _PROMPT):
         return merged(low, high)
     for key in _PROMPT:
         agent = _without(agent, key)
     return merged(merged(_without(low, "agent"), Node({"agent": agent}, low.source)), high)
+
+
+def _with_rules_of(low: Node, high: Node) -> Node:
+    """`high` with the rules of `low` before its own."""
+    agent = high.child("agent")
+    above = agent.child("permissions") if agent is not None else None
+    below = (low.child("agent") or Node({})).child("permissions")
+    if agent is None or above is None or below is None or not isinstance(above.value, dict):
+        return high
+    entries = dict(above.value)
+    for key in _ADDED:
+        earlier, later = below.child(key), entries.get(key)
+        if earlier is None or later is None:
+            continue
+        if isinstance(earlier.value, list) and isinstance(later.value, list):
+            new = [node for node in later.value if node not in earlier.value]
+            entries[key] = Node([*earlier.value, *new], later.source)
+    permissions = Node({"permissions": Node(entries, above.source)}, agent.source)
+    return merged(high, Node({"agent": permissions}, high.source))
 
 
 def _normal_agent(agent: Node, base: Path, mistakes: list[Mistake]) -> Node:

@@ -6,12 +6,19 @@ from pathlib import Path
 
 from agent_chat.cli.settings_file import Mistake
 from agent_chat.cli.settings_tree import Node, merged
+from agent_chat.core.modes import NARROWEST_FIRST
 
 _REFUSED: dict[tuple[str, ...], str] = {
     ("api_base",): "it would choose where your messages and keys go",
     ("request", "headers"): "it would be sent along with your keys",
     ("profiles",): "profiles are yours alone",
 }
+
+_CHOICES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("mode", NARROWEST_FIRST, "ask"),
+    ("on_denied", ("stop", "continue"), "continue"),
+)
+"""Permissions that are one of several words: the narrowest first, and what is built in."""
 
 
 def check_project(root: Node, folder: Path) -> list[Mistake]:
@@ -58,7 +65,36 @@ def narrowed(low: Node, project: Node) -> tuple[Node, list[str]]:
     if tools is not None and isinstance(tools.value, dict) and "allow" in tools.value:
         allowed = _allowed(below, tools.value["allow"], warnings)
         entries["tools"] = Node({**tools.value, "allow": allowed}, tools.source)
+    permissions = entries.get("permissions")
+    if permissions is not None and isinstance(permissions.value, dict):
+        entries["permissions"] = _restricted(below.child("permissions"), permissions, warnings)
     return merged(low, Node({"agent": Node(entries, agent.source)}, project.source)), warnings
+
+
+def _restricted(low: Node | None, wanted: Node, warnings: list[str]) -> Node:
+    """The project's permissions without what would let more run."""
+    entries = dict(wanted.value) if isinstance(wanted.value, dict) else {}
+    allow = entries.pop("allow", None)
+    rules = allow.value if allow is not None and isinstance(allow.value, list) else ()
+    warnings.extend(
+        f"{node.source.exact}: the rule '{node.value}' stays off: a project can ask and deny, not allow"
+        for node in rules
+    )
+    for key, narrowest_first, default in _CHOICES:
+        chosen = entries.get(key)
+        if chosen is None:
+            continue
+        held = low.child(key) if low is not None else None
+        present = str(held.value) if held is not None else default
+        known = chosen.value in narrowest_first and present in narrowest_first
+        if not known or narrowest_first.index(str(chosen.value)) <= narrowest_first.index(present):
+            continue
+        del entries[key]
+        warnings.append(
+            f"{chosen.source.exact}: agent.permissions.{key} stays {present}: "
+            f"a project cannot choose {chosen.value}, which lets more run"
+        )
+    return Node(entries, wanted.source)
 
 
 def _lowered(low: Node | None, high: Node, warnings: list[str], name: str) -> Node:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from agent_chat.core.shell.patterns import CommandPattern, glob_pattern
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathspec import PathSpec
 
 RuleVerdict = Literal["allow", "ask", "deny"]
+VERDICTS: tuple[RuleVerdict, ...] = get_args(RuleVerdict)
 RuleSource = Literal["shipped", "user", "project", "command line", "session"]
 SubjectKind = Literal["command", "path", "url", "argument"]
 
