@@ -16,7 +16,7 @@ from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
 from agent_chat.cli.wiring import Ask, Opened, nobody, open_session, preload, settings_for, verbosity
 from agent_chat.core.events import LeaveReason
-from agent_chat.core.ports import EventSink, InputSource
+from agent_chat.core.ports import EventSink, InputSource, Leave, UserInput
 from agent_chat.ui.commands import Commands, Reaction
 from agent_chat.ui.kind import face_kind, wants_color
 from agent_chat.ui.shown import Note
@@ -86,7 +86,7 @@ async def _on_lines(loaded: Loaded, options: SharedOptions, *, is_terminal: bool
     controls = SessionControls(loaded)
     is_text = options.output is OutputFormat.TEXT
     stdout = Output(sys.stdout, encoding=None if is_text else "utf-8")
-    signals = Signals()
+    signals = Signals(leave_on_interrupt=not is_terminal)
     prompt: Callable[[], None] | None = None
     sink: LineSink | PlainSink
     if is_terminal and is_text:
@@ -102,7 +102,7 @@ async def _on_lines(loaded: Loaded, options: SharedOptions, *, is_terminal: bool
             sink.note(note)
 
     inputs = PipeInput(sys.stdin, Commands(controls), note=sink.note, react=react, prompt=prompt)
-    face = Face(sinks, inputs, sink.note, nobody, lambda opened: None)
+    face = Face(sinks, _UntilSignal(inputs, signals), sink.note, nobody, lambda opened: None)
     try:
         with signals.handled(controls.interrupt):
             reason = await _sessions(loaded, options, face, controls)
@@ -115,6 +115,17 @@ async def _on_lines(loaded: Loaded, options: SharedOptions, *, is_terminal: bool
         face.warn(f"The model ended the chat; {lines} not sent.")
     code = signals.code or LEAVE_CODES.get(reason, ExitCode.COMPLETED)
     return delivered(code, stdout, lambda problem: sink.note(Note("error", problem)))
+
+
+@dataclass(frozen=True, slots=True)
+class _UntilSignal:
+    """An `InputSource` that ends where a signal told the program to."""
+
+    inputs: InputSource
+    signals: Signals
+
+    async def next(self) -> UserInput | Leave:
+        return Leave("interrupted") if self.signals.code is not None else await self.inputs.next()
 
 
 async def _on_terminal(loaded: Loaded, options: SharedOptions) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from agent_chat.cli.exit_codes import ExitCode
@@ -18,22 +18,28 @@ _CODES: dict[str, ExitCode] = {
 
 
 class Signals:
-    """What came so far. `code` is None until a signal came."""
+    """What came so far. `code` is None until a signal came that ends the program.
 
-    def __init__(self) -> None:
+    `leave_on_interrupt`: Ctrl-C does so even where it stops a turn; false where a person can go on.
+    """
+
+    def __init__(self, *, leave_on_interrupt: bool = True) -> None:
         self.code: ExitCode | None = None
+        self._leave_on_interrupt = leave_on_interrupt
 
     @contextmanager
-    def handled(self, interrupt: Callable[[CancelReason], bool]) -> Iterator[None]:
+    def handled(self, interrupt: Callable[[CancelReason], bool]) -> Generator[None]:
         """Inside, a signal interrupts the turn that runs; else, or the second time, the current task."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
 
         def received(name: str) -> None:
-            again = self.code is not None
-            self.code = _CODES[name]
             reason: CancelReason = "interrupted" if name == "SIGINT" else "terminated"
-            if (again or not interrupt(reason)) and task is not None:
+            stopped = self.code is None and interrupt(reason)
+            if stopped and name == "SIGINT" and not self._leave_on_interrupt:
+                return
+            self.code = _CODES[name]
+            if not stopped and task is not None:
                 task.cancel()
 
         handled = [name for name in _CODES if hasattr(signal, name) and self._handle(loop, name, received)]
