@@ -25,6 +25,8 @@ _REASONS = {
 
 def is_damage(error: BaseException) -> bool:
     """Whether the file itself is broken, so that trying again cannot help."""
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return True  # a file was cut off
     return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 

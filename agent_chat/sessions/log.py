@@ -17,9 +17,11 @@ from agent_chat.sessions.summary import SessionSummary, summarize
 _RETRY_AFTER = 1.0
 """Seconds between two tries to save what could not be saved."""
 _UPDATE_SUMMARY = (
-    f"UPDATE sessions SET {', '.join(f'{name.strip()} = ?' for name in SUMMARY_COLUMNS.split(','))} "
+    # The id stays: setting it would write its index as well, every time.
+    f"UPDATE sessions SET {', '.join(f'{name.strip()} = ?' for name in SUMMARY_COLUMNS.split(',')[1:])} "
     "WHERE number = ?"
 )
+_KEEP_SUMMARY = INSERT_SUMMARY.replace("INSERT", "INSERT OR IGNORE", 1)
 _INSERT_ONCE = INSERT_EVENT.replace("INSERT", "INSERT OR IGNORE", 1)
 
 
@@ -104,7 +106,7 @@ class SessionLog:
             inserted = connection.execute(INSERT_SUMMARY, (None, *row)).lastrowid
             assert inserted is not None
             return inserted
-        connection.execute(_UPDATE_SUMMARY, (*row, number))
+        connection.execute(_UPDATE_SUMMARY, (*row[1:], number))
         return number
 
     def _find(self, connection: sqlite3.Connection) -> int | None:
@@ -137,7 +139,17 @@ class SessionLog:
     def _mend(self) -> None:
         try:
             self._database.mend()
+            self._reclaim()
         except Exception as error:
             self._give_way(error)
         else:
             self._retry()
+
+    def _reclaim(self) -> None:
+        """Makes the session's row again where it did not survive, under the number that its events have."""
+        if self._number is not None:
+            with self._database.transaction() as connection:
+                connection.execute(_KEEP_SUMMARY, (self._number, *summary_row(self._summary)))
+                connection.execute(
+                    "UPDATE sessions SET id = ? WHERE number = ?", (self.session_id, self._number)
+                )

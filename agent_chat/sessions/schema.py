@@ -22,7 +22,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             cost REAL,
             ended TEXT
         )""",
-        "CREATE INDEX sessions_by_last ON sessions (last)",
         # One tree and no index: an event's id is its session's number and its seq (see `rows`). The ids of a
         # session lie side by side, and an index for searching can point to an event by this one number.
         """CREATE TABLE events (

@@ -205,6 +205,29 @@ def test_r41_damage_that_appears_while_a_session_runs(
     assert len([*folder.glob("sessions.damaged-*.db")]) == len(problems) == 1
 
 
+def test_r41_a_running_session_survives_the_loss_of_everything_before(
+    store: SessionStore, folder: Path, problems: list[str]
+) -> None:
+    write_session(store, 3)
+    log = store.create(T0)
+    entries = write(log, turn_events(1))
+    # Somebody else wrote last: what this process remembers of the file does not count any more.
+    other = sqlite3.connect(folder / DATABASE, isolation_level=None)
+    other.execute("INSERT INTO results VALUES ('x', 'x', 0, 'x')")
+    (folder / f"{DATABASE}-wal").write_bytes(b"\xa5" * 100_000)
+    (folder / DATABASE).write_bytes(b"\xa5" * 100_000)
+    more = write(log, [*turn_events(2), *turn_events(3)], after=entries[-1])
+    log.close()
+    store.close()
+    other.close()
+    again = SessionStore(folder, problems.append)
+    assert [summary.id for summary in again.list()] == [log.session_id]
+    assert again.read(log.session_id).entries[-len(more) :] == tuple(more)
+    assert again.list() == [log.summary]
+    again.close()
+    assert len(problems) == 1
+
+
 def test_r41_a_damaged_file_that_others_use_is_left_alone(folder: Path) -> None:
     fill(folder, sessions=2, turns=8)
     others = SessionStore(folder, lambda _: None)
