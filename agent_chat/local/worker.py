@@ -20,6 +20,7 @@ import re
 import signal
 import sys
 import threading
+import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
@@ -59,7 +60,7 @@ class Worker:
         os._exit(0)  # nobody is there any more; what runs is of no use
 
     def _answer(self, request: dict[str, Any], state: str | None) -> None:
-        restored = state is not None and Path(state).exists() and self._slot("restore", state)
+        restored = state is not None and self._restore(Path(state))
         finished = False
 
         def on_chunk(chunk: dict[str, Any]) -> bool:
@@ -75,10 +76,26 @@ class Worker:
         except (RuntimeError, ValueError, TypeError) as error:
             self._say({"raised": str(error)})
         if state is not None and finished and not restored:
-            self._slot("save", state)
+            self._save(Path(state))
         self._say({"end": True})
 
-    def _slot(self, action: str, state: str) -> bool:
+    def _restore(self, state: Path) -> bool:
+        # llama.cpp aborts on a damaged state, so each carries its checksum in its name.
+        for file in state.parent.glob(f"{state.name}-*"):
+            if file.name == f"{state.name}-{checksum(file)}":
+                return self._slot("restore", file.name)
+            file.unlink(missing_ok=True)
+        return False
+
+    def _save(self, state: Path) -> None:
+        draft = state.with_name(f"{os.getpid()}.new")
+        try:
+            if self._slot("save", draft.name):
+                draft.replace(state.with_name(f"{state.name}-{checksum(draft)}"))
+        except OSError:
+            draft.unlink(missing_ok=True)
+
+    def _slot(self, action: str, file: str) -> bool:
         """Save or restore what the model has evaluated. It only saves time: False when it does not work."""
         address = urlsplit(str(self._server.listening_address))
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
@@ -86,7 +103,7 @@ class Worker:
             connection.request(
                 "POST",
                 f"/slots/0?action={action}",
-                json.dumps({"filename": Path(state).name}),
+                json.dumps({"filename": file}),
                 {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
             )
             return connection.getresponse().status == 200
@@ -98,6 +115,14 @@ class Worker:
     def _say(self, message: dict[str, Any]) -> None:
         self._out.write(json.dumps(message).encode() + b"\n")
         self._out.flush()
+
+
+def checksum(file: Path) -> str:
+    value = 0
+    with file.open("rb") as data:
+        while piece := data.read(1024 * 1024):
+            value = zlib.crc32(piece, value)
+    return f"{value:08x}"
 
 
 def lines_grammar(schema: dict[str, Any]) -> str:

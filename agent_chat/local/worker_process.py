@@ -71,15 +71,17 @@ class WorkerProcess:
 
     def close(self) -> None:
         """End the process and free its memory. Safe to call again; waits two seconds at most."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         try:
             self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # Last: a thread that still reads holds the pipe until the process has ended.
+        self._process.stdout.close()
 
     def _send(self, message: Mapping[str, object]) -> None:
         assert self._process.stdin is not None

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -211,3 +212,83 @@ async def test_a_model_larger_than_the_memory_is_not_tried(tmp_path: Path) -> No
 async def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(LocalModelError, match="does not exist"):
         await LocalEngine.load(tmp_path / "none.gguf")
+
+
+@pytest.mark.local_model
+async def test_the_next_process_need_not_evaluate_the_beginning_again(model: Path, tmp_path: Path) -> None:
+    body = ask("?", max_tokens=1)
+    body["messages"].insert(0, {"role": "system", "content": "You are brief. " * 60})
+
+    async def kept_by_a_new_process() -> tuple[str, int]:
+        engine = await LocalEngine.load(model, n_ctx=CONTEXT, states=tmp_path)
+        await engine.warm(body)
+        last = [chunk async for chunk in engine.stream(body)][-1]
+        await engine.close()
+        assert last["timings"]["cache_n"] > 200
+        return _only_file(tmp_path)
+
+    first = await kept_by_a_new_process()
+    assert await kept_by_a_new_process() == first
+    os.truncate(tmp_path / first[0], 1000)  # as by a full disk; llama.cpp would abort on it
+    again = await kept_by_a_new_process()
+    assert again != first
+    assert (tmp_path / again[0]).stat().st_size > 1000
+
+
+def _only_file(folder: Path) -> tuple[str, int]:
+    """Its name, and when it was written."""
+    (file,) = folder.iterdir()
+    return file.name, file.stat().st_mtime_ns
+
+
+@pytest.mark.local_model
+async def test_a_model_that_dies_says_so_and_can_be_loaded_again(model: Path, tmp_path: Path) -> None:
+    engine = await LocalEngine.load(model, n_ctx=CONTEXT, states=tmp_path)
+    chunks = engine.stream(ask("Tell a long story.", max_tokens=3000))
+    await anext(chunks)
+    os.kill(_worker_of(os.getpid()), 9)
+    with pytest.raises(LocalModelError, match="was killed by signal 9") as caught:
+        async for _ in chunks:
+            pass
+    assert "memory" in caught.value.hint
+    again = await LocalEngine.load(model, n_ctx=CONTEXT, states=tmp_path)
+    assert again is not engine
+    assert (await text_of(again, ask("Say hello.")))[0]
+    await engine.close()
+    await again.close()
+
+
+def _worker_of(parent: int) -> int:
+    """The process that runs the model for the process `parent`."""
+    (worker,) = [
+        int(child)
+        for children in Path(f"/proc/{parent}/task").glob("*/children")
+        for child in children.read_text().split()
+        if b"worker.py" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+    return worker
+
+
+@pytest.mark.local_model
+async def test_the_model_ends_with_a_process_that_is_killed(model: Path, tmp_path: Path) -> None:
+    program = f"""
+import asyncio
+from pathlib import Path
+from agent_chat.local.engine import LocalEngine
+
+async def main():
+    engine = await LocalEngine.load(Path({str(model)!r}), n_ctx={CONTEXT}, states=Path({str(tmp_path)!r}))
+    async for _ in engine.stream({ask("Tell a long story.", max_tokens=3000)!r}):
+        print("running", flush=True)
+
+asyncio.run(main())
+"""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert await asyncio.wait_for(process.stdout.readline(), 60) == b"running\n"
+    handle = os.pidfd_open(_worker_of(process.pid))
+    process.kill()
+    await process.wait()
+    ended, _, _ = await asyncio.to_thread(select.select, [handle], [], [], 10)
+    os.close(handle)
+    assert ended
