@@ -112,7 +112,7 @@ async def test_the_event_loop_stays_free_while_loading_and_answering(model: Path
 
 @pytest.mark.local_model
 async def test_a_request_stops_the_warming_and_finds_what_it_left(engine: LocalEngine) -> None:
-    system = {"role": "system", "content": "You are brief. " * 150}
+    system = {"role": "system", "content": "You are brief. " * 60}
     warming = asyncio.create_task(engine.warm({"messages": [system]}))
     await asyncio.sleep(0)
     body = ask("Hi!", max_tokens=1)
@@ -120,7 +120,7 @@ async def test_a_request_stops_the_warming_and_finds_what_it_left(engine: LocalE
     assert [chunk async for chunk in engine.stream(body)]
     await asyncio.wait_for(warming, 30)
     again = [chunk async for chunk in engine.stream(body)]
-    assert again[-1]["timings"]["cache_n"] > 400
+    assert again[-1]["timings"]["cache_n"] > 200
 
 
 @pytest.mark.local_model
