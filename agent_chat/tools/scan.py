@@ -20,6 +20,8 @@ from agent_chat.tools.walk import matcher, walk
 
 MAX_SHOWN = 400
 """Bytes of a line that are printed."""
+MAX_SECONDS = 60
+"""Processor time."""
 OMITTED = b" [... omitted end of long line]"
 _PIECE = 1024 * 1024
 """Bytes of a line that are looked at together."""
@@ -32,6 +34,7 @@ Finds = Callable[[bytes], object]
 
 
 def main() -> int:
+    _end_in_time()
     asked = json.loads(sys.argv[1])
     try:
         finds = finder(asked["query"], regex=asked["regex"])
@@ -47,6 +50,15 @@ def main() -> int:
             sys.stdout.buffer.write(os.fsencode(path) + b"\0%d:%s\n" % (number, shown))
         sys.stdout.buffer.flush()
     return 0 if found else 1
+
+
+def _end_in_time() -> None:
+    """Whoever started this ends it when its time is up, unless it was killed itself."""
+    try:
+        from resource import RLIMIT_CPU, setrlimit
+    except ImportError:  # Windows
+        return
+    setrlimit(RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
 
 
 def finder(query: str, *, regex: bool) -> Finds:
