@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from pathlib import Path
@@ -72,8 +73,10 @@ def test_kill_while_a_tool_runs(
     with running(server, home, workspace) as program:
         program.wait_for_output("calc (", stream="stderr")
         wait_until(lambda: bool(tree(program.pid)), "the search runs")
+        (search,) = tree(program.pid)
         program.signal(signal.SIGKILL)
         assert program.wait().code == 137
+        os.kill(search, signal.SIGKILL)
     result = chat("-c", provider=server, stdin=b"go on\n")
     assert (result.stdout, result.code) == (b"ok\n", 0)
     results = tool_results(server.bodies[1])
