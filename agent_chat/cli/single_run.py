@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from agent_chat.cli.denials import Denials
 from agent_chat.cli.exit_codes import ExitCode, delivered, exit_code
 from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
@@ -52,6 +53,7 @@ class _Single:
         self._notices = PlainSink(
             stdout if is_text else Output(None), Output(sys.stderr), verbosity=verbosity(options)
         )
+        self._denials = Denials()
         self._faces: tuple[EventSink, ...] = (self._notices,)
         self._finish: Callable[[Callable[[StopReason], int]], None] = lambda _: None
         if options.output is OutputFormat.JSON:
@@ -77,7 +79,8 @@ class _Single:
         loaded = settings_for(self._options)
         for warning in loaded.warnings:
             self._problem(warning)
-        opened = await open_session(loaded, self._options, self._faces, nobody, self._problem)
+        faces = (*self._faces, self._denials)
+        opened = await open_session(loaded, self._options, faces, nobody, self._problem)
         signals = Signals()
         reason: StopReason = "terminated"
         try:
@@ -91,7 +94,7 @@ class _Single:
                 raise
         finally:
             await opened.close()
-        code = signals.code or exit_code(reason)
+        code = signals.code or self._denials.applied(exit_code(reason))
         self._finish(lambda _: code)
         return delivered(code, self._stdout, lambda problem: self._notices.note(Note("error", problem)))
 

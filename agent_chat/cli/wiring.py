@@ -13,10 +13,11 @@ from agent_chat import __version__
 from agent_chat.cli.choose_model import Choice, choose_model
 from agent_chat.cli.load_settings import Loaded, load_settings
 from agent_chat.cli.options import SharedOptions
+from agent_chat.cli.policy import open_policy
 from agent_chat.cli.settings_layers import Options
 from agent_chat.core.errors import UserError
 from agent_chat.core.model import Query
-from agent_chat.core.permissions import AllowEffects
+from agent_chat.core.permissions import Nobody, Person, RulePolicy
 from agent_chat.core.ports import ChatModel, EventSink, Toolbox
 from agent_chat.engine.clock import SystemClock
 from agent_chat.engine.journal import Journal
@@ -187,20 +188,31 @@ async def open_session(
     faces: Sequence[EventSink],
     ask: Ask,
     on_problem: Callable[[str], None],
+    person: Person | None = None,
 ) -> Opened:
-    """Opens a new session, or the one that the options name. Raises UserError; then nothing was begun."""
+    """Opens a new session, or the one that the options name. Raises UserError; then nothing was begun.
+
+    `person` approves what the rules leave to somebody; None where nobody can be asked.
+    """
     workspace = workspace_of(options)
     clock = SystemClock()
     models = Models(loaded, clock)
     sessions = open_sessions(on_problem) if loaded.agent.session.keep else MemorySessions()
     past = _past(sessions, options, workspace)
     model, choice = await models.main()
-    toolbox = _allowed(builtin_tools(workspace, ask, sessions, clock), loaded)
+    policy = open_policy(
+        loaded,
+        workspace,
+        person or Nobody(loaded.agent.permissions.on_denied),
+        sandboxed=False,
+        on_problem=on_problem,
+    )
+    toolbox = _allowed(builtin_tools(workspace, ask, sessions, clock), loaded, policy)
     log, entries = sessions.resume(past) if past else (sessions.create(clock.now()), ())
     runtime = Runtime(
         model=model,
         toolbox=toolbox,
-        approver=AllowEffects({"read"}),
+        approver=policy,
         results=sessions.results,
         clock=clock,
         rules=loaded.agent.to_rules(),
@@ -227,11 +239,13 @@ def _past(sessions: Sessions, options: SharedOptions, workspace: Path) -> str | 
     return latest
 
 
-def _allowed(toolbox: NamedToolbox, loaded: Loaded) -> Toolbox:
+def _allowed(toolbox: NamedToolbox, loaded: Loaded, policy: RulePolicy) -> Toolbox:
+    """The tools that the settings name, without those that no rule lets run."""
     from agent_chat.tools.toolbox import Allowed
 
     try:
-        return Allowed(toolbox, loaded.agent.tools.allow)
+        named = Allowed(toolbox, loaded.agent.tools.allow)
     except ValueError as error:
         source = loaded.source("agent", "tools", "allow")
         raise UserError(f"{source}: {error}", hint="`agent-chat tools list` lists them.") from error
+    return Allowed(named, (name for name in named.names if not policy.hides(name)))
