@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_chat.core.events import Entry
 from agent_chat.core.model import Delta
+from agent_chat.ui.commands import Reaction
 from agent_chat.ui.plain import plain_lines, wanted
 from agent_chat.ui.sanitize import VisibleStream
 from agent_chat.ui.shown import Note, Shown, Text, TextEnd, Verbosity
@@ -16,8 +17,17 @@ PROMPT = "> "
 class LineSink:
     """An `EventSink` over a terminal; reads go through `PipeInput`, whose `prompt` is `self.prompt`."""
 
-    def __init__(self, stdout: Output, *, verbosity: Verbosity = "normal", conversation: bool = True) -> None:
+    def __init__(
+        self,
+        stdout: Output,
+        *,
+        stderr: Output | None = None,
+        verbosity: Verbosity = "normal",
+        conversation: bool = True,
+    ) -> None:
+        """`stderr`: where notes go instead of between the text."""
         self._stdout = stdout
+        self._stderr = stderr or stdout
         self.verbosity: Verbosity = verbosity
         self._view = View(conversation=conversation)
         self._safe = VisibleStream()
@@ -33,9 +43,15 @@ class LineSink:
             self._show(shown)
 
     def note(self, note: Note) -> None:
-        if note.kind != "user" and wanted(note.kind, self.verbosity, terminal=True):
+        if note.kind != "user" and wanted(note.kind, self.verbosity, terminal=self._stderr.is_terminal):
             self._end_line()
-            self._stdout.line(plain_lines(note))
+            self._stderr.line(plain_lines(note))
+
+    def react(self, reaction: Reaction) -> None:
+        for note in reaction.notes:
+            self.note(note)
+        if reaction.toggle_verbose:
+            self.verbosity = "normal" if self.verbosity == "verbose" else "verbose"
 
     def prompt(self) -> None:
         self._end_line()

@@ -136,7 +136,7 @@ class PipeInput:
                 return UserInput(message.text)
             self._react(reaction)
             if reaction.leave:
-                self._left = Leave(reaction.leave)
+                return Leave(reaction.leave)
         return self._left
 
     def unread(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_chat.core.events import Entry, TurnEnded
 from agent_chat.core.model import Delta
+from agent_chat.ui.commands import Reaction
 from agent_chat.ui.sanitize import VisibleStream, printable
 from agent_chat.ui.shown import PREFIXES, Note, NoteKind, Reasoning, Shown, Verbosity
 from agent_chat.ui.stdout import Output
@@ -13,7 +14,7 @@ _NORMAL: frozenset[NoteKind] = frozenset(
     ("error", "warning", "notice", "call", "result", "failure", "question", "reply")
 )
 _ON_TERMINAL: frozenset[NoteKind] = frozenset(("step", "closing"))
-_QUIET: frozenset[NoteKind] = frozenset(("error",))
+_QUIET: frozenset[NoteKind] = frozenset(("error", "question", "reply"))
 
 
 def wanted(kind: NoteKind, verbosity: Verbosity, *, terminal: bool) -> bool:
@@ -49,12 +50,13 @@ class PlainSink:
     ) -> None:
         self._stdout = stdout
         self._stderr = stderr
-        self._verbosity: Verbosity = verbosity
-        self._view = View(conversation=conversation, verbose=verbosity == "verbose")
+        self.verbosity: Verbosity = verbosity
+        self._view = View(conversation=conversation)
         self._reasoning: list[str] = []
         self._safe = VisibleStream()
 
     async def emit(self, entry: Entry) -> None:
+        self._view.verbose = self.verbosity == "verbose"
         for shown in self._view.entry(entry):
             if isinstance(shown, Note) and shown.kind == "closing" and isinstance(entry.event, TurnEnded):
                 self._answer(entry.event.answer)
@@ -66,13 +68,20 @@ class PlainSink:
 
     def note(self, note: Note) -> None:
         """Something that no event tells of; on stderr."""
-        if not self._stdout.gone and wanted(note.kind, self._verbosity, terminal=self._stderr.is_terminal):
+        if not self._stdout.gone and wanted(note.kind, self.verbosity, terminal=self._stderr.is_terminal):
             self._stderr.line(plain_lines(note))
+
+    def react(self, reaction: Reaction) -> None:
+        """What a command says goes to stderr: stdout is for answers."""
+        for note in reaction.notes:
+            self.note(note)
+        if reaction.toggle_verbose:
+            self.verbosity = "normal" if self.verbosity == "verbose" else "verbose"
 
     def _show(self, shown: Shown) -> None:
         match shown:
             case Reasoning():
-                if self._verbosity == "verbose":
+                if self.verbosity == "verbose":
                     self._reasoning.append(self._safe.feed(shown.text))
             case Note():
                 self._end_reasoning()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import time
 from collections.abc import Callable
@@ -95,7 +96,8 @@ class Screen:
             pass
         if lines := self._transcript.lines():
             self._output.write_raw("".join(f"{line}\r\n" for line in lines))
-            self._output.flush()
+            with contextlib.suppress(OSError):  # the terminal is gone
+                self._output.flush()
 
     def _draw(self) -> None:
         self._timer = None

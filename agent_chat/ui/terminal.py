@@ -18,7 +18,7 @@ from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 from agent_chat.ui.keyboard import InputLine, open_output
-from agent_chat.ui.leaving import InterruptKey
+from agent_chat.ui.leaving import AGAIN, InterruptKey
 from agent_chat.ui.sanitize import one_line, visible
 from agent_chat.ui.screen import Screen, warm
 from agent_chat.ui.shown import Note, Verbosity
@@ -120,7 +120,7 @@ class TerminalFace:
             self._line.app.exit()
         try:
             if self._task is not None:
-                with contextlib.suppress(EOFError):
+                with contextlib.suppress(EOFError, OSError):  # the terminal is gone
                     await self._task
         finally:
             self._screen.print_rest()
@@ -128,6 +128,7 @@ class TerminalFace:
                 loop.remove_signal_handler(number)
 
     def connect(self, turns: Turns, commands: Commands) -> None:
+        """Before the session's first turn; again when another session takes its place."""
         self._turns = turns
         self._commands = commands
 
@@ -157,6 +158,8 @@ class TerminalFace:
                 self._set_running(True)
                 return _ports().UserInput(text)
             self._react(text, reaction)
+            if reaction.leave:
+                return _ports().Leave(reaction.leave)
         return _ports().Leave(self._left)
 
     async def ask(self, question: str) -> str | None:
@@ -215,7 +218,7 @@ class TerminalFace:
     def steer(self) -> None:
         text = self._line.buffer.text.strip()
         if not self._running or self._answer is not None or self._turns is None:
-            self._hint = "Nothing runs that could be steered: Enter sends."
+            self._say("Nothing runs that could be steered: Enter sends.")
         elif text:
             self._line.buffer.append_to_history()
             self._line.buffer.reset()
@@ -231,14 +234,14 @@ class TerminalFace:
         match self._interrupt_key.press(typed=bool(self._line.buffer.text), running=self._running):
             case "clear":
                 self._line.buffer.reset()
-                self._hint = (
+                self._say(
                     "Cleared. Ctrl-C stops the turn." if self._running else "Cleared. Ctrl-C again leaves."
                 )
             case "stop":
                 self.stop()
-                self._hint = "Stopping. Ctrl-C again leaves."
+                self._say("Stopping. Ctrl-C again leaves.")
             case "hint":
-                self._hint = "Ctrl-C again leaves."
+                self._say("Ctrl-C again leaves.")
             case "leave":
                 self.stop()
                 self.leave("interrupted")
@@ -266,6 +269,17 @@ class TerminalFace:
             self._hint = ""
 
     # What is shown
+
+    def _say(self, hint: str) -> None:
+        """In the footer, for as long as it holds."""
+        self._hint = hint
+        self._line.app.invalidate()
+        asyncio.get_running_loop().call_later(AGAIN, self._unsay, hint)
+
+    def _unsay(self, hint: str) -> None:
+        if self._hint == hint:
+            self._hint = ""
+            self._line.app.invalidate()
 
     def _count_on(self) -> None:
         """Draws the seconds of the turn. Nothing is drawn while no turn runs."""
@@ -334,8 +348,6 @@ class TerminalFace:
             verbose = self._screen.verbosity != "verbose"
             self._screen.verbosity = "verbose" if verbose else "normal"
             self.note(Note("reply", "Everything is shown." if verbose else "The usual is shown."))
-        if reaction.leave:
-            self.leave(reaction.leave)
 
     def _terminate(self, number: signal.Signals) -> None:
         self.signal = number

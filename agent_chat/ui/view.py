@@ -40,8 +40,8 @@ from agent_chat.ui import phrases
 from agent_chat.ui.sanitize import one_line, visible
 from agent_chat.ui.shown import Note, NoteKind, Reasoning, Shown, Text, TextEnd, ToolText
 
-COLUMNS = 200
-"""Characters of a line by the program; a terminal wraps it."""
+COLUMNS = 600
+"""Characters of a line about a tool; a terminal wraps it."""
 
 
 class View:
@@ -207,7 +207,7 @@ class View:
                 return [self._result(event)]
             case IntentRejected():
                 reason = phrases.REJECTIONS[event.reason]
-                content = phrases.cut(one_line(event.content), 3 * COLUMNS)
+                content = phrases.cut(one_line(event.content), COLUMNS)
                 return [Note("failure", f"{one_line(event.name)} not run ({reason}): {content}")]
 
     def _show_running(self) -> None:
@@ -215,8 +215,8 @@ class View:
         self.status = f"running {names}" if names else "thinking"
 
     def _result(self, event: ToolFinished) -> Note:
-        lines, columns = (40, 500) if self.verbose else (3, COLUMNS)
-        text = phrases.result_text(event.content, lines=lines, columns=columns)
+        lines = 40 if self.verbose else 3
+        text = phrases.result_text(event.content, lines=lines, columns=COLUMNS)
         facts = phrases.seconds(event.duration_s)
         if event.stored is not None:
             facts = f"{event.size:,} characters, kept as {one_line(event.stored)}, {facts}"

@@ -152,13 +152,20 @@ async def on_terminal() -> int:
         from support.faces import FakeControls
 
         from agent_chat.ui.commands import Commands
+        from agent_chat.ui.shown import Note
 
+        controls = FakeControls()
         chat = build(face, face.ask)
-        face.connect(chat, Commands(FakeControls()))
+        face.connect(chat, Commands(controls))
         await chat.start(INFO)
         if "crash" in sys.argv:
             raise RuntimeError("an internal error")
         reason = await chat.run(face)
+        if again := controls.resumed:
+            other = build(face, face.ask)
+            face.connect(other, Commands(controls))
+            face.note(Note("notice", f"session {again}"))
+            reason = await other.run(face)
     return 128 + face.signal if face.signal else EXIT_CODES.get(reason, 0)
 
 
@@ -166,7 +173,7 @@ async def on_lines() -> int:
     from support.engine import INFO
     from support.faces import FakeControls
 
-    from agent_chat.ui.commands import Commands, Reaction
+    from agent_chat.ui.commands import Commands
     from agent_chat.ui.leaving import InterruptKey
     from agent_chat.ui.line import LineSink
     from agent_chat.ui.pipe import PipeInput
@@ -175,11 +182,9 @@ async def on_lines() -> int:
 
     sink = LineSink(Output(sys.stdout))
 
-    def react(reaction: Reaction) -> None:
-        for note in reaction.notes:
-            sink.note(note)
-
-    inputs = PipeInput(sys.stdin, Commands(FakeControls()), note=sink.note, react=react, prompt=sink.prompt)
+    inputs = PipeInput(
+        sys.stdin, Commands(FakeControls()), note=sink.note, react=sink.react, prompt=sink.prompt
+    )
     key = InterruptKey()
 
     async def ask(question: str) -> str | None:

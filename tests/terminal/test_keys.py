@@ -261,3 +261,16 @@ def test_escape_at_a_question_stops_the_turn(demo: OpenDemo) -> None:
     window.send_key("esc")
     window.wait_for("Interrupted by the user.")
     window.wait_for(READY)
+
+
+def test_another_session_can_take_this_ones_place(demo: OpenDemo) -> None:
+    window = demo()
+    window.send("hello\r")
+    window.wait_for("heard 'hello'")
+    window.send("/resume ab12\r")
+    window.wait_for("session ab12")
+    window.send("there?\r")
+    window.wait_for("heard 'there?'")
+    window.send("/exit\r")
+    assert window.wait_exit() == 0
+    assert_restored(window)

@@ -137,7 +137,7 @@ def test_a_table_that_is_cut_goes_on_with_its_head() -> None:
     assert sum(line.startswith("┌") for line in shown) == sum("│ a " in line for line in shown) > 1
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.sampled_from(
