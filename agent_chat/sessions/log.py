@@ -96,7 +96,8 @@ class SessionLog:
     def _write(self, entries: Iterable[Entry], insert: str) -> None:
         with self._database.transaction() as connection:
             number = self._write_summary(connection)
-            connection.executemany(insert, (event_row(number, entry) for entry in entries))
+            for entry in entries:
+                connection.execute(insert, event_row(number, entry))
         self._number = number
 
     def _write_summary(self, connection: sqlite3.Connection) -> int:

@@ -13,7 +13,6 @@ from agent_chat.core.events import (
     SessionEnded,
     SessionResumed,
     SessionStarted,
-    TurnEnded,
     TurnStarted,
     UserSaid,
 )
@@ -28,7 +27,7 @@ class SessionSummary:
     started: float = 0.0
     """Seconds since the epoch."""
     last: float = 0.0
-    """Seconds since the epoch: when something was last said, answered or ended."""
+    """Seconds since the epoch: when something was last asked or answered, or the session was left."""
     workspace: str = ""
     model: str = ""
     """The model that was used last."""
@@ -66,8 +65,6 @@ def summarize(summary: SessionSummary, entry: Entry) -> SessionSummary:
             )
         case ModelSwitched() as event:
             return replace(summary, model=event.to_model)
-        case TurnEnded():
-            return replace(summary, last=entry.at)
         case _:
             return summary
 
