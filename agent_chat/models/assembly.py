@@ -6,7 +6,7 @@ taken too. Nothing in a chunk is trusted to be there, or to be of the type that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from agent_chat.core.model import FinishReason, ModelDelta, ReasoningDelta, Reply, TextDelta, Usage
@@ -64,10 +64,6 @@ class Assembly:
         return self._finish is not None
 
     @property
-    def has_calls(self) -> bool:
-        return bool(self._calls)
-
-    @property
     def raw_usage(self) -> Mapping[str, Any] | None:
         """Usage as the provider wrote it."""
         return self._usage
@@ -120,7 +116,7 @@ class Assembly:
         self._text.append(text)
         return (TextDelta(text),)
 
-    def reply(self, model: str, taken: Collection[str] = ()) -> Reply:
+    def reply(self, model: str, taken: Container[str] = ()) -> Reply:
         """The whole reply, without its cost. `taken`: ids of calls that the history has already."""
         calls = self._calls.calls(taken)
         extras = self._extras.values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from agent_chat.core.messages import ToolCall
@@ -49,9 +49,6 @@ class CallAssembly:
         self._calls: list[_Call] = []
         self._at_index: dict[int, _Call] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._calls)
-
     def feed(self, raw: Any, *, whole: bool = False) -> CallDelta | None:
         """One delta; with `whole` it is a complete call. None where it is not a call at all."""
         delta = mapping(raw)
@@ -93,13 +90,13 @@ class CallAssembly:
             self._at_index[index] = call
         return call
 
-    def calls(self, taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
-        """The calls in the order in which they began. An id that is missing, used twice or among `taken`
-        is replaced by one of our own."""
-        used = set(taken)
+    def calls(self, taken: Container[str] = ()) -> tuple[ToolCall, ...]:
+        """The calls in the order in which they began. An id that is missing, used twice or taken is
+        replaced by one of our own."""
+        used: set[str] = set()
         done: list[ToolCall] = []
         for call in self._calls:
-            if not call.id or call.id in used:
+            if not call.id or call.id in used or call.id in taken:
                 call.id = f"call_{uuid.uuid4().hex[:24]}"
             used.add(call.id)
             done.append(ToolCall(mend(call.id), mend(call.name), mend("".join(call.arguments))))

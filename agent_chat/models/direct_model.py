@@ -24,7 +24,7 @@ from agent_chat.models.failures import Failures
 from agent_chat.models.http import EventSource, ServerSentEvent, httpx
 from agent_chat.models.loose import mapping
 from agent_chat.models.pricing import Pricing
-from agent_chat.models.wire import BodyEncoder, call_ids
+from agent_chat.models.wire import BodyEncoder, IdsInBody
 
 PATH = "/chat/completions"
 DONE = "[DONE]"
@@ -62,6 +62,7 @@ class DirectModel:
     async def stream(self, query: Query) -> AsyncGenerator[ModelItem, None]:
         body = self._encoder.body(query, self._target.parameters, self._dropped)
         assembly = Assembly()
+        self._pricing.prefetch()
         try:
             async with self._open().stream("POST", self._url, content=body) as response:
                 await self._check(response)
@@ -87,7 +88,7 @@ class DirectModel:
             raise self._failures.from_httpx(error) from error
         if not (ended or assembly.finished):
             raise self._failures.broken()
-        yield self._reply(query, assembly)
+        yield self._reply(body, assembly)
 
     async def _check(self, response: httpx.Response) -> None:
         """Raises unless the answer is a stream, or a whole completion as JSON."""
@@ -139,8 +140,8 @@ class DirectModel:
                     limit.reschedule(clock() + (AFTER_DONE if ended else AFTER_FINISH))
         return late
 
-    def _reply(self, query: Query, assembly: Assembly) -> Reply:
-        reply = assembly.reply(self._target.model, call_ids(query) if assembly.has_calls else ())
+    def _reply(self, body: bytes, assembly: Assembly) -> Reply:
+        reply = assembly.reply(self._target.model, IdsInBody(body))
         cost = self._pricing.cost(reply.usage, assembly.raw_usage)
         return reply if cost is None else replace(reply, cost_usd=cost)
 

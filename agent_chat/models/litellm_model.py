@@ -48,8 +48,12 @@ class LiteLLMModel:
         assembly = Assembly()
         chunks: Any = None
         late: list[ModelDelta] = []
+        self._pricing.prefetch()
         try:
-            chunks = await self._within(self._ask(query), self._target.idle_limit)
+            # Loading takes its time, which is not the provider's.
+            module = await litellm()
+            asking = module.acompletion(**self._request(query))
+            chunks = await self._within(asking, self._target.idle_limit)
             iterator: AsyncIterator[Any] = aiter(chunks)
             while (chunk := await self._next(iterator, assembly)) is not _END:
                 deltas = assembly.feed(plain_chunk(chunk))
@@ -73,12 +77,8 @@ class LiteLLMModel:
             yield delta
         if not assembly.finished:
             raise self._failures.broken()
-        reply = assembly.reply(self._target.model, call_ids(query) if assembly.has_calls else ())
+        reply = assembly.reply(self._target.model, call_ids(query))
         yield replace(reply, cost_usd=self._pricing.cost(reply.usage, assembly.raw_usage))
-
-    async def _ask(self, query: Query) -> Any:
-        module = await litellm()
-        return await module.acompletion(**self._request(query))
 
     async def _next(self, chunks: AsyncIterator[Any], assembly: Assembly) -> Any:
         if not assembly.finished:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.util import find_spec
@@ -24,19 +25,33 @@ class Pricing:
     """The price and the context window of one model, as LiteLLM names it.
 
     `own` is the user's `model_info`; what it says comes before the list. The list is read at the first
-    question.
+    question, or ahead of it by `prefetch`.
     """
 
     def __init__(self, model: str, own: Mapping[str, Any] | None = None) -> None:
         self._model = model
         self._own = dict(own or {})
         self._known: dict[str, Any] | None = None
+        self._reader: threading.Thread | None = None
+
+    def prefetch(self) -> None:
+        """Reads the list in the background, while there is nothing else to do."""
+        if self._known is None and self._reader is None:
+            self._reader = threading.Thread(target=self._read, name="read-prices", daemon=True)
+            self._reader.start()
+
+    def _read(self) -> None:
+        self._known = {**(listed(self._model) or {}), **self._own}
 
     @property
     def info(self) -> Mapping[str, Any]:
+        """The entry in LiteLLM's terms; empty where the model is unknown."""
+        if self._reader is not None:
+            self._reader.join()
+            self._reader = None
         if self._known is None:
-            self._known = {**(listed(self._model) or {}), **self._own}
-        return self._known
+            self._read()
+        return self._known or {}
 
     @property
     def context_window(self) -> int | None:
@@ -97,31 +112,29 @@ def _threshold(key: str, name: str) -> int | None:
 
 def listed(model: str) -> Mapping[str, Any] | None:
     """The entry of a model in LiteLLM's list; None where there is none, or no list."""
-    provider, _, bare = model.rpartition("/") if model.count("/") == 1 else model.partition("/")
-    entry = _entry(model)
-    if entry is None and bare and bare != model:
+    content = _content()
+    entry = _entry(content, model)
+    provider, _, bare = model.partition("/")
+    if entry is None and bare:
         # Entries of some providers stand under the bare name.
-        entry = _entry(bare)
+        entry = _entry(content, bare)
         if entry is not None and not str(entry.get("litellm_provider", "")).startswith(provider):
             return None
     return entry
 
 
-@lru_cache(maxsize=64)
-def _entry(name: str) -> Mapping[str, Any] | None:
-    content = _content()
+def _entry(content: bytes, name: str) -> Mapping[str, Any] | None:
     start = content.find(f"\n    {json.dumps(name)}: {{".encode())
     if start < 0:
         return None
     opening = content.index(b"{", start)
     ending = content.find(b"\n    }", opening)
     try:
-        value: Any = json.loads(content[opening : ending + 6])
+        entry = mapping(json.loads(content[opening : ending + 6]))
     except ValueError:
         return None
-    entry = mapping(value)
     owner = entry.get("alias_of")
-    return _entry(owner) if isinstance(owner, str) and owner != name else entry
+    return _entry(content, owner) if isinstance(owner, str) and owner != name else entry
 
 
 def _content() -> bytes:

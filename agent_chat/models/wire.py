@@ -73,6 +73,19 @@ def call_ids(query: Query) -> set[str]:
     return {call.id for reply in replies for call in reply.calls}
 
 
+class IdsInBody:
+    """The ids of the calls in an encoded body, found where they are asked for.
+
+    Quotes inside of texts are escaped, so that nothing else looks like an id.
+    """
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def __contains__(self, call_id: object) -> bool:
+        return b'"id":' + _dump(call_id) in self._body
+
+
 class BodyEncoder:
     """Request bodies for one model.
 

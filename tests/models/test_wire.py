@@ -148,6 +148,12 @@ def test_extras_never_replace_what_is_ours() -> None:
     assert message_dict(message, "m") == {"role": "assistant", "content": "text"}
 
 
+def test_ids_of_the_history_are_seen_in_the_body() -> None:
+    said = UserMessage('say "id":"c9"')
+    ids = wire.IdsInBody(encoder().body(query(*HISTORY, said), {}, frozenset()))
+    assert [name in ids for name in ("c1", "c", "c9")] == [True, False, False]
+
+
 def test_lone_surrogates_never_reach_the_wire() -> None:
     asked = query(
         SystemMessage("a\ud800"),
