@@ -15,12 +15,17 @@ from pathlib import Path
 
 from agent_chat.sandbox.limits import script
 from agent_chat.sandbox.profile import Profile
-from agent_chat.sandbox.seccomp import AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, allow_all, socket_filter
+from agent_chat.sandbox.seccomp import AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, allow_all, call_filter
 
 PROBE_SECONDS = 10.0
 
 BASE = ("--die-with-parent", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
-EVERYTHING = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+KERNEL = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
+"""In /proc: settings of the whole machine, which root may write by its user id alone."""
+EVERYTHING = (
+    *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+    *(word for name in KERNEL for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")),
+)
 """To be read, with devices and processes of its own."""
 FILE_CAPABILITIES = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID")
 """What root keeps: files of the workspace may belong to others."""
@@ -31,27 +36,27 @@ FILTER_DESCRIPTOR = "8"
 
 SUPERVISE = """\
 trap : TERM INT HUP
-exec 9>&0 </dev/null
-"$@" 9>&-
+exec 9>&0 7>&2 </dev/null 2>/dev/null
+(exec "$@" 2>&7 7>&- 9>&-)
 code=$?
 left() {
     found=
     for entry in /proc/[0-9]*; do
         pid=${entry#/proc/}
         if [ "$pid" = 1 ] || [ "$pid" = $$ ]; then continue; fi
-        read -r name 2>/dev/null <"$entry/comm" || continue
+        read -r name <"$entry/comm" || continue
         found=1
         if [ -n "${1-}" ]; then echo "$name" >&9; fi
     done
     [ -n "$found" ]
 }
 if left report; then
-    kill -TERM -1 2>/dev/null
+    kill -TERM -1
     for _ in 1 2 3 4 5; do
         left || break
         sleep 0.1 9>&-
     done
-    kill -KILL -1 2>/dev/null
+    kill -KILL -1
     while left; do sleep 0.02 9>&-; done
 fi
 exit $code
@@ -106,7 +111,7 @@ def _filtered(profile: Profile) -> tuple[str, ...]:
         return ()
     file = profile.temporary / "filter"
     if not file.exists():
-        file.write_bytes(socket_filter(SOCKETS) or allow_all())
+        file.write_bytes(call_filter(SOCKETS) or allow_all())
     return ("/bin/sh", "-c", f'exec {FILTER_DESCRIPTOR}<"$1"; shift; exec "$@"', "sh", str(file))
 
 

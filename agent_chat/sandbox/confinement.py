@@ -15,6 +15,7 @@ from agent_chat.sandbox import bubblewrap, launch
 from agent_chat.sandbox.bubblewrap import stand_in
 from agent_chat.sandbox.limits import script
 from agent_chat.sandbox.profile import Profile
+from agent_chat.sandbox.repository import protected
 
 Kind = Literal["bubblewrap", "landlock", "none"]
 Wanted = Literal["auto", "bubblewrap", "landlock", "none"]
@@ -112,11 +113,11 @@ class Sandbox:
 
     @property
     def profile(self) -> Profile:
-        """The profile, with the session's temporary folder."""
+        """The profile as of now: with the session's temporary folder, and a repository made meanwhile."""
         if self._profile.temporary is None and self.confinement.kind != "none":
             self._temporary = tempfile.TemporaryDirectory(prefix="agent-chat-", ignore_cleanup_errors=True)
             self._profile = replace(self._profile, temporary=Path(self._temporary.name).resolve())
-        return self._profile
+        return replace(self._profile, protected=protected(self._profile.workspace))
 
     def wrap(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None) -> Wrapped:
         """As the function `wrap`."""
@@ -140,11 +141,8 @@ class Sandbox:
             case "landlock":
                 return self.profile.protected
             case "bubblewrap":
-                return tuple(name for name in self.profile.protected if not self._is_mounted(name))
-
-    def _is_mounted(self, name: str) -> bool:
-        path = self.profile.workspace / name
-        return path.exists() and path.resolve() == path
+                profile = self.profile
+                return tuple(name for name in profile.protected if not _is_mounted(profile.workspace / name))
 
     def describe(self) -> str:
         """A few words for people who are asked whether a command may run."""
@@ -157,6 +155,10 @@ class Sandbox:
         """May be called twice."""
         if self._temporary is not None:
             self._temporary.cleanup()
+
+
+def _is_mounted(path: Path) -> bool:
+    return path.exists() and path.resolve() == path
 
 
 def _wrap(
@@ -225,8 +227,8 @@ def _landlock(why: str) -> Confinement | None:
     abi = landlock.version()
     if not abi:
         return None
-    gaps: list[str] = []
-    if seccomp.socket_filter(()) is None:
+    gaps = ["modes, owners and times of files outside the workspace"]
+    if seccomp.call_filter(()) is None:
         gaps.append("UDP and local sockets" if abi >= landlock.NETWORK_VERSION else "the network")
     if abi < landlock.TRUNCATE_VERSION:
         gaps.append("emptying files outside the workspace")

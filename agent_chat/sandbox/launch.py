@@ -91,7 +91,7 @@ def _confine(rules: list[tuple[str, str]], *, network: bool) -> None:
 
     landlock.restrict(rules, network=network)
     allowed = (seccomp.AF_INET, seccomp.AF_INET6, seccomp.AF_NETLINK) if network else ()
-    program = seccomp.socket_filter(allowed)
+    program = seccomp.call_filter(allowed)
     if program is not None:
         seccomp.install(program)
     if os.geteuid() == 0:

@@ -131,7 +131,6 @@ def standard_profile(
         path
         for path in _existing(read)
         if (holds_home or not path.is_relative_to(workspace))
-        and not workspace.is_relative_to(path)
         and not (home and home.is_relative_to(path))
     }
     secret = {path for path in _existing(hide) if path not in visible}

@@ -1,4 +1,4 @@
-"""A filter of system calls: which kinds of sockets there are, and no way around it.
+"""A filter of system calls: which kinds of sockets there are, and no namespaces that give power back.
 
 Landlock knows TCP only; a network namespace does not know the sockets between a virtual machine and its host.
 """
@@ -12,27 +12,32 @@ import struct
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 
-LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 X32 = 0x40000000
+CLONE_NEWUSER = 0x10000000
 
-IO_URING_SETUP = 425
-"""A ring makes sockets without the system call that is filtered."""
+IO_URING_SETUP, CLONE3 = 425, 435
+"""A ring makes sockets without the call that is filtered; a filter cannot read what clone3 is given. Programs
+do without either where the kernel says that it has none."""
 
 PR_SET_SECCOMP, MODE_FILTER = 22, 2
 
 
 class _Machine:
-    def __init__(self, audit: int, socket: int, keys: tuple[int, ...], x32: bool = False) -> None:
-        self.audit, self.socket, self.keys, self.x32 = audit, socket, keys, x32
-        """`keys`: the calls that reach the kernel's keyrings, which are the user's and not the sandbox's."""
+    def __init__(
+        self, audit: int, *, socket: int, clone: int, unshare: int, keys: tuple[int, ...], x32: bool = False
+    ) -> None:
+        self.audit, self.socket, self.clone, self.unshare, self.x32 = audit, socket, clone, unshare, x32
+        self.keys = keys
+        """The calls that reach the kernel's keyrings, which are the user's and not the sandbox's."""
 
 
 MACHINES = {
-    "x86_64": _Machine(0xC000003E, 41, (248, 249, 250), x32=True),
-    "aarch64": _Machine(0xC00000B7, 198, (217, 218, 219)),
-    "riscv64": _Machine(0xC00000F3, 198, (217, 218, 219)),
+    "x86_64": _Machine(0xC000003E, socket=41, clone=56, unshare=272, keys=(248, 249, 250), x32=True),
+    "aarch64": _Machine(0xC00000B7, socket=198, clone=220, unshare=97, keys=(217, 218, 219)),
+    "riscv64": _Machine(0xC00000F3, socket=198, clone=220, unshare=97, keys=(217, 218, 219)),
 }
 
 
@@ -40,31 +45,37 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
 
 
-def socket_filter(families: tuple[int, ...]) -> bytes | None:
-    """The program that lets only sockets of these families be made; None on a machine that we do not know."""
+def call_filter(families: tuple[int, ...]) -> bytes | None:
+    """The program that lets sockets of these families be made, and no user namespaces.
+
+    None on a machine that we do not know.
+    """
     machine = MACHINES.get(os.uname().machine)
     if machine is None or struct.calcsize("P") != 8:
         return None
-    allow, no_ring, refuse = "allow", "no_ring", "refuse"
-    code: list[tuple[int, int, str | None, str | None]] = [
-        (LOAD, ARCHITECTURE, None, None),
-        (EQUAL, machine.audit, None, refuse),
-        (LOAD, NUMBER, None, None),
+    code: list[tuple[int, int, str, str]] = [
+        (LOAD, ARCHITECTURE, "", ""),
+        (EQUAL, machine.audit, "", "refuse"),
+        (LOAD, NUMBER, "", ""),
     ]
     if machine.x32:
-        code.append((AT_LEAST, X32, refuse, None))
-    code.append((EQUAL, IO_URING_SETUP, no_ring, None))
-    code += [(EQUAL, number, refuse, None) for number in machine.keys]
-    code.append((EQUAL, machine.socket, None, allow))
-    code.append((LOAD, FIRST_ARGUMENT, None, None))
-    code += [(EQUAL, family, allow, None) for family in families]
-    labels = {refuse: len(code), no_ring: len(code) + 1, allow: len(code) + 2}
-    returns = (FAIL | errno.EACCES, FAIL | errno.ENOSYS, ALLOW)
-    jumps = [
-        (kind, 0 if yes is None else labels[yes] - at - 1, 0 if no is None else labels[no] - at - 1, value)
-        for at, (kind, value, yes, no) in enumerate(code)
-    ]
-    return b"".join(struct.pack("=HBBI", *step) for step in (*jumps, *((RETURN, 0, 0, v) for v in returns)))
+        code.append((AT_LEAST, X32, "refuse", ""))
+    code += [(EQUAL, number, "missing", "") for number in (IO_URING_SETUP, CLONE3)]
+    code += [(EQUAL, number, "refuse", "") for number in machine.keys]
+    code += [(EQUAL, number, "namespaces", "") for number in (machine.clone, machine.unshare)]
+    code += [(EQUAL, machine.socket, "", "allow"), (LOAD, FIRST_ARGUMENT, "", "")]
+    code += [(EQUAL, family, "allow", "") for family in families]
+    ends = {"refuse": FAIL | errno.EPERM, "missing": FAIL | errno.ENOSYS, "allow": ALLOW}
+    at = {label: len(code) + place for place, label in enumerate((*ends, "namespaces"))}
+    code += [(RETURN, value, "", "") for value in ends.values()]
+    # Jumps lead forwards only: what this one needs is repeated behind it.
+    code += [(LOAD, FIRST_ARGUMENT, "", ""), (ANY_BIT, CLONE_NEWUSER, "", "allow_namespaces")]
+    code += [(RETURN, ends["refuse"], "", ""), (RETURN, ALLOW, "", "")]
+    at["allow_namespaces"] = len(code) - 1
+    return b"".join(
+        struct.pack("=HBBI", kind, at[yes] - here if yes else 0, at[no] - here if no else 0, value)
+        for here, (kind, value, yes, no) in enumerate(code, start=1)
+    )
 
 
 def allow_all() -> bytes:
