@@ -26,6 +26,8 @@ from agent_chat.models.mask import mask
 if TYPE_CHECKING:
     from agent_chat.models.attempt import Target
 
+_SECRET = re.compile(r"(?i)authorization|key|token|secret|password|cookie|credential")
+"""Names of headers and parameters whose values nobody may see."""
 MAX_CAUSE = 500
 """Characters of a provider's own words in a message."""
 
@@ -48,7 +50,12 @@ class Failures:
     @classmethod
     def of(cls, target: Target, address: str = "") -> Failures:
         label = target.name if target.name == target.model else f"{target.name} ({target.model})"
-        secrets = (target.key,) if target.key else ()
+        given = {**target.parameters, **target.headers}
+        named = (value for name, value in given.items() if _SECRET.search(name))
+        secrets = [value for value in named if isinstance(value, str)]
+        # With and without the scheme of an authorization header.
+        secrets += [secret.partition(" ")[2] for secret in secrets if " " in secret]
+        secrets += [target.key] if target.key else []
         return cls(target.name, label, address, target.key_source, secrets, target.idle_limit)
 
     def make(

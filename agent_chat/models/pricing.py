@@ -69,7 +69,7 @@ class Pricing:
         rates = _Rates(self.info, usage.prompt)
         into, out = rates.of("input_cost_per_token"), rates.of("output_cost_per_token")
         if into is None or out is None:
-            return None
+            return self._told(raw)
         written = (raw or {}).get("cache_creation_input_tokens")
         written = min(written, usage.prompt - usage.cached) if isinstance(written, int) else 0
         read_rate = rates.of("cache_read_input_token_cost")
@@ -82,6 +82,12 @@ class Pricing:
             + (usage.completion - usage.reasoning) * out
             + usage.reasoning * (out if think_rate is None else think_rate)
         )
+
+    def _told(self, raw: Mapping[str, Any] | None) -> float | None:
+        """OpenRouter, whose prices are on no list, says with the usage what it charged."""
+        told = (raw or {}).get("cost")
+        is_dollars = self._model.startswith("openrouter/") and isinstance(told, int | float)
+        return float(told) if is_dollars and told is not None else None
 
 
 class _Rates:

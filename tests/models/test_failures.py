@@ -126,6 +126,17 @@ def test_r15_a_refused_key_is_named_by_its_variable_and_never_shown() -> None:
     assert "TEST456" not in failure.message
 
 
+def test_r46_secrets_in_headers_and_parameters_are_masked_too() -> None:
+    headers = {"Authorization": "Basic dXNlcjpwYXNz", "X-Session-Token": "tok-in-use"}
+    changes = {"headers": headers, "parameters": {"aws_secret_access_key": "abc/def+ghi", "user": "someone"}}
+    failures = Failures.of(target("http://h/v1", **changes))
+    told = "dXNlcjpwYXNz tok-in-use abc/def+ghi someone"
+    message = failures.from_response(500, httpx.Headers(), told.encode()).message
+    assert "someone" in message
+    for secret in ("dXNlcjpwYXNz", "tok-in-use", "abc/def"):
+        assert secret not in message
+
+
 def test_r54_an_unknown_address_is_shown_whole_with_the_form_expected() -> None:
     failure = FAILURES.from_response(404, httpx.Headers(), b"<html>nothing here</html>")
     assert "http://h/v1/chat/completions" in failure.message

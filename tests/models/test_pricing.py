@@ -91,6 +91,19 @@ def test_a_free_model_costs_nothing() -> None:
     assert Pricing("x/y", free).cost(Usage(5, 0, 5, 0)) == 0.0
 
 
+def test_openrouter_says_what_it_charged() -> None:
+    usage, raw = Usage(5, 0, 5, 0), {"cost": 0.25}
+    assert Pricing("openrouter/some/model").cost(usage, raw) == 0.25
+    assert Pricing("openai/my-local-7b").cost(usage, raw) is None
+
+
+def test_reading_ahead_changes_nothing() -> None:
+    ahead = Pricing("openai/gpt-5-mini")
+    ahead.prefetch()
+    ahead.prefetch()
+    assert ahead.info == Pricing("openai/gpt-5-mini").info != {}
+
+
 def test_known_providers_come_from_the_list() -> None:
     assert {"openai", "anthropic", "bedrock", "gemini"} <= known_providers()
 

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from support.chat_models import KEY, JumpingClock, direct, query, retrying, run
+from support.chat_models import KEY, JumpingClock, close_all, direct, query, retrying, run
 from support.fixtures import ProviderFactory
 from support.http_server import Http
 from support.provider import (
@@ -27,6 +27,7 @@ from support.provider import (
     TC,
     USE,
     Gate,
+    ScriptedProvider,
     T,
     _,
 )
@@ -423,6 +424,16 @@ def test_a_model_survives_its_event_loop(provider: ProviderFactory) -> None:
     model = direct(server.base_url)
     for _number in range(2):
         assert asyncio.run(run(model)).reply.text == "ok"
+
+
+async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "http://provider.invalid/v1/chat/completions"
+    with ScriptedProvider([OK], paths=[url]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.address)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert (await run(direct("http://provider.invalid/v1"))).reply.text == "ok"
+        await close_all()
 
 
 async def test_warming_asks_nothing(provider: ProviderFactory) -> None:
