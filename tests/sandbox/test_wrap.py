@@ -11,6 +11,7 @@ from support.process import tree, wait_gone, wait_until
 from support.sandboxes import CONFINED, EVERY, SECRET, OpenSandbox
 
 from agent_chat.sandbox.confinement import Kind, SandboxUnavailable, choose, wrap
+from agent_chat.sandbox.landlock import version
 from agent_chat.sandbox.profile import standard_profile
 
 CAT = ("sh", "-c", 'while read -r line; do echo "got $line"; done')
@@ -85,3 +86,17 @@ def test_a_confinement_that_is_wanted_and_is_not_there_is_an_error() -> None:
             assert choose(kind).kind == kind
         except SandboxUnavailable as error:
             assert "cannot be used" in str(error)  # noqa: PT017
+
+
+def test_without_bubblewrap_the_next_best_is_taken_and_the_reason_said(tmp_path: Path) -> None:
+    program = "from agent_chat.sandbox.confinement import choose; print(choose().describe())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+    )
+    assert "bubblewrap is not installed" in done.stdout
+    assert done.stdout.startswith("sandbox: Landlock" if version() else "no sandbox: ")
