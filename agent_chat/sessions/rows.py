@@ -66,10 +66,20 @@ def event_row(number: int, entry: Entry) -> EventRow:
 def _dump(event: Event) -> str:
     try:
         return storable(dump_event(event))
-    except (ValueError, TypeError):
-        # Something from a provider that is not JSON: what can be kept of it is kept.
+    except (ValueError, TypeError, RecursionError):
+        return _dump_loosely(event)
+
+
+def _dump_loosely(event: Event) -> str:
+    """For what a provider sent and JSON cannot say: what can be kept is kept.
+
+    It never fails: one such event must not keep those after it from being written.
+    """
+    try:
         fields: dict[str, Any] = event.model_dump()
         return storable(json.dumps(fields, default=str, ensure_ascii=False))
+    except (ValueError, TypeError, RecursionError) as error:
+        return json.dumps({"type": event.type, "not_written": str(error)})
 
 
 class RowReader:

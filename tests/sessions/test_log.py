@@ -79,6 +79,27 @@ def test_what_is_not_json_is_kept_as_far_as_it_can(store: SessionStore, problems
     assert problems == []
 
 
+def test_what_cannot_be_written_costs_itself(store: SessionStore, problems: list[str]) -> None:
+    log = store.create(T0)
+    endless: dict[str, object] = {}
+    endless["itself"] = endless
+    odd = ModelReplied(
+        model="m",
+        text="x",
+        finish_reason="stop",
+        usage=None,
+        cost_usd=None,
+        extras=endless,
+        duration_s=0,
+    )
+    entries = write(log, [started(), odd, *turn_events(1)])
+    log.close()
+    assert problems == []
+    loaded = store.read(log.session_id)
+    assert loaded.damaged == 1
+    assert (loaded.entries[0], *loaded.entries[2:]) == (entries[0], *entries[2:])
+
+
 def test_a_session_that_is_not_there_is_an_error_of_the_user(store: SessionStore) -> None:
     with pytest.raises(UserError, match="no session 'nope'"):
         store.resume("nope")

@@ -77,14 +77,19 @@ EVENTS = st.one_of([*map(events_of, KINDS), UNKNOWN])
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_an_event_survives_json(kind: type[BaseModel], data: st.DataObject) -> None:
     event = data.draw(events_of(kind))
     assert load_event(dump_event(event)) == event
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(events=st.lists(EVENTS, max_size=12))
 def test_a_session_survives_the_database(tmp_path: Path, events: list[Event]) -> None:
     problems: list[str] = []
