@@ -65,10 +65,9 @@ class QuietOutput(Vt100_Output):
             super().disable_bracketed_paste()
 
 
-def open_output(stdout: TextIO, term: str, *, color: bool) -> QuietOutput:
+def open_output(stdout: TextIO, term: str) -> QuietOutput:
     sized = Vt100_Output.from_pty(stdout, term=term)
-    depth = None if color else ColorDepth.DEPTH_1_BIT
-    return QuietOutput(stdout, sized.get_size, term=term, default_color_depth=depth, enable_cpr=False)
+    return QuietOutput(stdout, sized.get_size, term=term, enable_cpr=False)
 
 
 class CommandCompleter(Completer):
@@ -94,10 +93,12 @@ class InputLine:
         *,
         stdin: TextIO,
         output: QuietOutput,
+        color: bool,
         history: Path | None,
         command_names: Callable[[], Iterable[str]],
         footer: Callable[[], str],
     ) -> None:
+        self.color = color
         self.tail: AnyFormattedText = ""
         self.prompt = "> "
         self.drawn = asyncio.Event()
@@ -136,6 +137,7 @@ class InputLine:
             erase_when_done=True,
             input=create_input(stdin),
             output=output,
+            color_depth=lambda: None if self.color else ColorDepth.DEPTH_1_BIT,
             terminal_size_polling_interval=None,
             after_render=lambda _: self.drawn.set(),
         )

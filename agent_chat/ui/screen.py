@@ -62,6 +62,10 @@ class Screen:
         self._view.verbose = self.verbosity == "verbose"
         return self._view
 
+    def configure(self, *, color: bool, verbosity: Verbosity) -> None:
+        self.paint = Paint(color, self.paint.unicode)
+        self.verbosity = verbosity
+
     def add(self, shown: Shown) -> None:
         self._made().add(shown)
         self.changed()

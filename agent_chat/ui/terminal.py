@@ -66,11 +66,12 @@ class TerminalFace:
     ) -> None:
         self.signal: signal.Signals | None = None
         """The signal that told the program to end."""
-        self._output = open_output(stdout, term, color=color)
+        self._output = open_output(stdout, term)
         self._line = InputLine(
             self,
             stdin=stdin,
             output=self._output,
+            color=color,
             history=history,
             command_names=lambda: self._commands.names if self._commands else (),
             footer=self._footer,
@@ -126,6 +127,11 @@ class TerminalFace:
             self._screen.print_rest()
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
+
+    def configure(self, *, color: bool, verbosity: Verbosity) -> None:
+        """For settings that are read when the input line stands already; before anything was shown."""
+        self._line.color = color
+        self._screen.configure(color=color, verbosity=verbosity)
 
     def connect(self, turns: Turns, commands: Commands) -> None:
         """Before the session's first turn; again when another session takes its place."""
