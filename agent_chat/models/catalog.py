@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from agent_chat.models.loose import mapping, sequence
@@ -76,7 +76,7 @@ LOCAL_SERVERS = (
 @cache
 def providers() -> Mapping[str, Provider]:
     """All providers of the catalogue by prefix, in order of preference."""
-    text = files("agent_chat.models").joinpath("providers.json").read_text("utf-8")
+    text = Path(__file__).with_name("providers.json").read_text("utf-8")
     entries: dict[str, Any] = json.loads(text)
     return {prefix: _provider(prefix, mapping(entry)) for prefix, entry in entries.items() if prefix != "//"}
 
