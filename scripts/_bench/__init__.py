@@ -1,0 +1,1 @@
+"""The bench: rows of figures, each measured beside something plain."""
