@@ -18,6 +18,10 @@ from agent_chat.core.errors import UserError
 from agent_chat.core.outcome import StopReason
 from agent_chat.core.ports import EventSink
 from agent_chat.ui.jsonl import JsonLinesSink
+from agent_chat.ui.kind import is_unicode, takes_no_escapes, wants_color
+from agent_chat.ui.line import LineSink
+from agent_chat.ui.live import LiveSink
+from agent_chat.ui.paint import Paint
 from agent_chat.ui.pipe import decode_input
 from agent_chat.ui.plain import PlainSink
 from agent_chat.ui.result import ResultSink, usage_error
@@ -45,14 +49,28 @@ def _stdout(options: SharedOptions) -> Output:
     return Output(sys.stdout, encoding=encoding)
 
 
+def _text_sink(options: SharedOptions, stdout: Output) -> PlainSink | LineSink | LiveSink:
+    """Live on a terminal, else the answer when it is final."""
+    stderr, level = Output(sys.stderr), verbosity(options)
+    if not stdout.is_terminal:
+        return PlainSink(stdout, stderr, verbosity=level)
+    if takes_no_escapes(os.environ):
+        return LineSink(stdout, stderr=stderr, verbosity=level, conversation=False)
+    color = wants_color(os.environ, options.color.value if options.color else "auto")
+    size = os.get_terminal_size(sys.stdout.fileno())
+    paint = Paint(color, unicode=is_unicode(stdout.encoding))
+    return LiveSink(stdout, stderr, paint, width=size.columns, rows=size.lines, verbosity=level)
+
+
 class _Single:
     def __init__(self, options: SharedOptions, stdout: Output) -> None:
         self._options = options
         self._stdout = stdout
-        is_text = options.output is OutputFormat.TEXT
-        self._notices = PlainSink(
-            stdout if is_text else Output(None), Output(sys.stderr), verbosity=verbosity(options)
-        )
+        self._notices: PlainSink | LineSink | LiveSink
+        if options.output is OutputFormat.TEXT:
+            self._notices = _text_sink(options, stdout)
+        else:
+            self._notices = PlainSink(Output(None), Output(sys.stderr), verbosity=verbosity(options))
         self._denials = Denials()
         self._faces: tuple[EventSink, ...] = (self._notices,)
         self._finish: Callable[[Callable[[StopReason], int]], None] = lambda _: None
@@ -94,6 +112,8 @@ class _Single:
                 raise
         finally:
             await opened.close()
+            if isinstance(self._notices, LiveSink):
+                self._notices.close()
         code = signals.code or self._denials.applied(exit_code(reason))
         self._finish(lambda _: code)
         return delivered(code, self._stdout, lambda problem: self._notices.note(Note("error", problem)))

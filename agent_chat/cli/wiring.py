@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,12 +64,6 @@ def settings_for(options: SharedOptions) -> Loaded:
         ),
         workspace=workspace_of(options),
     )
-
-
-def preload() -> None:
-    """Imports what opening a session needs. For a thread, while the user may already type."""
-    for name in ("models.build", "models.direct_model", "tools.builtin.files", "tools.builtin.search"):
-        import_module(f"agent_chat.{name}")
 
 
 def verbosity(options: SharedOptions) -> Verbosity:

@@ -27,6 +27,11 @@ def wants_color(environment: Mapping[str, str], setting: Literal["auto", "always
     return not environment.get("NO_COLOR")
 
 
+def is_unicode(encoding: str | None) -> bool:
+    """Whether more than ASCII can be shown."""
+    return (encoding or "").lower().replace("-", "").startswith("utf")
+
+
 def _is_terminal(stream: TextIO | None) -> bool:
     try:
         return stream is not None and stream.isatty()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from agent_chat.ui.keyboard import InputLine, QuietOutput
+from agent_chat.ui.kind import is_unicode
 from agent_chat.ui.paint import Paint
 from agent_chat.ui.shown import Shown, Verbosity
 
@@ -43,7 +44,7 @@ class Screen:
     ) -> None:
         """`below` gives the plain lines between the tail and the input line."""
         self.verbosity: Verbosity = verbosity
-        self.paint = Paint(color, (stdout.encoding or "").lower().replace("-", "").startswith("utf"))
+        self.paint = Paint(color, is_unicode(stdout.encoding))
         self._line = line
         self._output = output
         self._below = below

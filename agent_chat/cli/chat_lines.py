@@ -1,0 +1,78 @@
+"""`agent-chat` from a pipe, or on a terminal that takes no escape sequences: plain text, quiet end at EOF."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass
+
+from agent_chat.cli.chat_sessions import LEAVE_CODES, Face, run_sessions
+from agent_chat.cli.controls import SessionControls
+from agent_chat.cli.exit_codes import ExitCode, delivered
+from agent_chat.cli.options import OutputFormat, SharedOptions
+from agent_chat.cli.signals import Signals
+from agent_chat.cli.wiring import nobody, settings_for, verbosity
+from agent_chat.core.ports import EventSink, InputSource, Leave, UserInput
+from agent_chat.ui.commands import Commands
+from agent_chat.ui.jsonl import JsonLinesSink
+from agent_chat.ui.line import LineSink
+from agent_chat.ui.pipe import PipeInput
+from agent_chat.ui.plain import PlainSink
+from agent_chat.ui.shown import Note
+from agent_chat.ui.stdout import Output
+
+
+async def on_lines(options: SharedOptions, *, is_terminal: bool) -> int:
+    """Returns the exit code. Raises UserError where no session can begin."""
+    loaded = settings_for(options)
+    controls = SessionControls(loaded)
+    is_text = options.output is OutputFormat.TEXT
+    stdout = Output(sys.stdout, encoding=None if is_text else "utf-8")
+    signals = Signals(leave_on_interrupt=not is_terminal)
+    sink = _line_sink(stdout, options) if is_terminal and is_text else _plain_sink(stdout, options)
+    inputs = PipeInput(
+        sys.stdin,
+        Commands(controls),
+        note=sink.note,
+        react=sink.react,
+        prompt=sink.prompt if isinstance(sink, LineSink) else None,
+    )
+
+    async def ask(question: str) -> str | None:
+        sink.note(Note("question", question))
+        return await inputs.answer()
+
+    sinks: tuple[EventSink, ...] = (sink,) if is_text else (JsonLinesSink(stdout), sink)
+    face = Face(sinks, _UntilSignal(inputs, signals), sink.note, ask if is_terminal else nobody)
+    try:
+        with signals.handled(controls.interrupt):
+            reason = await run_sessions(loaded, options, face, controls)
+    except asyncio.CancelledError:
+        if signals.code is None:
+            raise
+        return signals.code
+    if reason == "end_chat" and (waiting := inputs.unread()):
+        lines = "1 line was" if waiting == 1 else f"{waiting} lines were"
+        face.warn(f"The model ended the chat; {lines} not sent.")
+    code = signals.code or LEAVE_CODES.get(reason, ExitCode.COMPLETED)
+    return delivered(code, stdout, lambda problem: sink.note(Note("error", problem)))
+
+
+def _line_sink(stdout: Output, options: SharedOptions) -> LineSink:
+    return LineSink(stdout, verbosity=verbosity(options))
+
+
+def _plain_sink(stdout: Output, options: SharedOptions) -> PlainSink:
+    answers = stdout if options.output is OutputFormat.TEXT else Output(None)
+    return PlainSink(answers, Output(sys.stderr), verbosity=verbosity(options), conversation=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _UntilSignal:
+    """An `InputSource` that ends where a signal told the program to."""
+
+    inputs: InputSource
+    signals: Signals
+
+    async def next(self) -> UserInput | Leave:
+        return Leave("interrupted") if self.signals.code is not None else await self.inputs.next()
