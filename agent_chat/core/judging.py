@@ -9,7 +9,6 @@ from agent_chat.core.approval import ApprovalRequest
 from agent_chat.core.modes import Setting, by_mode
 from agent_chat.core.rules import SUBJECTS, Resolve, Rule, RuleVerdict
 from agent_chat.core.shell.line import Command, ShellLine
-from agent_chat.core.shell.reader import read_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,9 @@ def judge(request: ApprovalRequest, rules: Sequence[Rule], setting: Setting, res
     kind, name = SUBJECTS.get(request.name, ("argument", ""))
     named = [rule for rule in rules if rule.names(request.name)]
     if kind == "command":
+        # The tables of what runs what are loaded when the first command comes.
+        from agent_chat.core.shell.reader import read_line
+
         found = _judge_line(read_line(str(request.arguments.get(name) or "")), named)
         inside = True
     else:

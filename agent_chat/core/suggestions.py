@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from agent_chat.core.approval import ApprovalRequest
 from agent_chat.core.rules import SUBJECTS, Resolve
-from agent_chat.core.shell.reader import command_name, read_line
+from agent_chat.core.shell.line import command_name
 
 
 def _words(text: str) -> frozenset[str]:
@@ -65,6 +65,8 @@ def _file(path: str | None) -> str | None:
 
 
 def _command(text: str) -> str | None:
+    from agent_chat.core.shell.reader import read_line
+
     line = read_line(text)
     if line.single is None:
         return None

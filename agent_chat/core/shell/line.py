@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -15,6 +16,12 @@ class Word:
     """Whether `text` is certain: without variables, substitutions and braces."""
     globbed: bool = False
     """Whether it has unquoted wildcards, which become file names."""
+
+
+def command_name(word: Word) -> str:
+    """The program that a word names: without its folder, in lower case, without a suffix of Windows."""
+    name = word.text.replace("\\", "/").rpartition("/")[2].lower()
+    return re.sub(r"\.(?:exe|cmd|bat|com)$", "", name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from agent_chat.core.shell.line import Command, ShellLine, Word
-from agent_chat.core.shell.reader import command_name
+from agent_chat.core.shell.line import Command, ShellLine, Word, command_name
 
 Hit = Literal["no", "maybe", "yes"]
 _LONG_FORMS = {

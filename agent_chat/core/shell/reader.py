@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from agent_chat.core.shell.hazards import hazards, inline_code
-from agent_chat.core.shell.line import Command, Risk, ShellLine, Word
+from agent_chat.core.shell.line import Command, Risk, ShellLine, Word, command_name
 from agent_chat.core.shell.plain import single_command
 from agent_chat.core.shell.runners import SHELLS, Inner, inner_commands
 from agent_chat.core.shell.words import read_word
@@ -29,12 +29,6 @@ _NESTED = {
     "function_definition": "a function",
 }
 _GAP = re.compile(r"(?:[ \t]|\\\n)*")
-
-
-def command_name(word: Word) -> str:
-    """The program that a word names: without its folder, in lower case, without a suffix of Windows."""
-    name = word.text.replace("\\", "/").rpartition("/")[2].lower()
-    return re.sub(r"\.(?:exe|cmd|bat|com)$", "", name)
 
 
 @cache
