@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_chat.core.shell.line import Risk, Word
 
@@ -22,7 +22,7 @@ class _Options:
 _HAZARDS: dict[str, _Options] = {
     "git": _Options(
         "upload-pack receive-pack ext-diff textconv open-files-in-pager exec output extcmd template "
-        "separate-git-dir upload-archive",
+        "separate-git-dir upload-archive config",
         exact="-O* -x* filter-branch config difftool mergetool daemon instaweb send-email",
     ),
     "tar": _Options(
@@ -52,7 +52,7 @@ _HAZARDS: dict[str, _Options] = {
         "post-file body-file",
         "OoieaP",
     ),
-    "make": _Options("eval file makefile directory include-dir", "fCI"),
+    "make": _Options("eval file makefile directory include-dir", "fCI", "SHELL=* .SHELLFLAGS=* MAKEFLAGS=*"),
     "cargo": _Options("config manifest-path"),
     "go": _Options(exact="-exec -toolexec -vettool -overlay -modfile -C"),
     "npm": _Options("script-shell prefix userconfig node-options"),
@@ -117,6 +117,9 @@ _AWK_RUNS = re.compile(r"system|\||>|getline|@|close")
 def hazards(name: str, words: tuple[Word, ...]) -> Iterator[Risk]:
     """The words of a command that a rule has to name before it allows them."""
     options = _HAZARDS.get(name)
+    if options is _HAZARDS["tar"] and words[1:] and not words[1].text.startswith("-"):
+        # Its first word may be options without a dash.
+        words = (words[0], replace(words[1], text=f"-{words[1].text}"), *words[2:])
     if name == "git":
         yield from _before_subcommand(words)
     for index, word in enumerate(words[1:], 1):
@@ -142,7 +145,7 @@ def inline_code(name: str, words: tuple[Word, ...]) -> tuple[Risk, str | None] |
             return Risk(index, f"{name} runs the program in its arguments"), " ".join(
                 item.text for item in words[index:]
             )
-        if not text.startswith("-"):
+        if not text.startswith("-") and not words[index - 1].text.startswith("-"):
             break
     if all(
         word.text.startswith("-") and word.text not in ("--version", "-V", "--help") for word in words[1:]
@@ -181,10 +184,11 @@ def _before_subcommand(words: tuple[Word, ...]) -> Iterator[Risk]:
 
 
 def _is_one_of(text: str, options: _Options) -> bool:
-    if any(
-        text == exact or (exact[-1] == "*" and text.startswith(exact[:-1])) for exact in options.exact.split()
-    ):
-        return True
+    for exact in options.exact.split():
+        # `-exec=x` and `--exec` are the same to programs whose long options have one dash.
+        given = text.partition("=")[0] if exact.startswith("-") else text
+        if exact in (given, given.removeprefix("-")) or (exact[-1] == "*" and text.startswith(exact[:-1])):
+            return True
     if text.startswith("--"):
         given = text[2:].partition("=")[0]
         return len(given) > 1 and any(long.startswith(given) for long in options.long.split())
