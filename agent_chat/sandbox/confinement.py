@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from agent_chat.sandbox import bubblewrap, launch
+from agent_chat.sandbox import bubblewrap
 from agent_chat.sandbox.bubblewrap import stand_in
 from agent_chat.sandbox.limits import script
 from agent_chat.sandbox.profile import Profile
@@ -20,6 +20,7 @@ from agent_chat.sandbox.repository import protected
 Kind = Literal["bubblewrap", "landlock", "none"]
 Wanted = Literal["auto", "bubblewrap", "landlock", "none"]
 
+LAUNCHER = Path(__file__).with_name("launch.py")
 TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP")
 
 
@@ -184,7 +185,7 @@ def _wrap(
     else:
         options.append("--unconfined")
     limited = ("/bin/sh", "-c", script(profile.limits) + 'exec "$@"\n', "sh", *argv)
-    return Wrapped((sys.executable, "-I", "-S", launch.__file__, *options, "--", *limited), variables)
+    return Wrapped((sys.executable, "-I", "-S", str(LAUNCHER), *options, "--", *limited), variables)
 
 
 def _landlock_options(profile: Profile) -> list[str]:

@@ -130,8 +130,7 @@ def standard_profile(
     visible = {
         path
         for path in _existing(read)
-        if (holds_home or not path.is_relative_to(workspace))
-        and not (home and home.is_relative_to(path))
+        if (holds_home or not path.is_relative_to(workspace)) and not (home and home.is_relative_to(path))
     }
     secret = {path for path in _existing(hide) if path not in visible}
     roots = set(_existing(PRIVATE)) | ({home} if home and home in secret else set[Path]())

@@ -60,6 +60,8 @@ async def run(command: Command, sandbox: Sandbox, on_output: Callable[[str], Non
     try:
         async with asyncio.timeout(command.timeout):
             code = await process.wait()
+        if code < 0:
+            _kill_group(process.pid)  # Whoever watched over the others was killed itself.
     except TimeoutError:
         timed_out = True
         code = await _uninterrupted(_kill(process, supervisor=sandbox.has_supervisor))

@@ -157,7 +157,6 @@ def _signal(pid: int, number: int) -> None:
 def _adopt_orphans() -> None:
     if sys.platform == "linux":
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
-        _die_with_parent(signal.SIGTERM)
 
 
 def _die_with_parent(number: int) -> None:
