@@ -171,7 +171,8 @@ def test_nothing_outlives_us_when_we_are_killed(
         "command = Command(('bash', '-c', line), folder, dict(os.environ))\n"
         "asyncio.run(run(command, sandbox, lambda text: print(text, end='', flush=True)))\n"
     )
-    ours = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE)
+    env = {**os.environ, "TMPDIR": str(tmp_path)}  # What is killed cannot remove its temporary folder.
+    ours = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, env=env)
     assert ours.stdout is not None
     with ours, ours.stdout:
         assert ours.stdout.readline() == b"begun\n"
