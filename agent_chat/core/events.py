@@ -250,6 +250,40 @@ class ToolFinished(_Event):
     duration_s: float
 
 
+class FileChanged(_Event):
+    """A tool is about to change a file; written before it does, when the previous content is kept."""
+
+    type: Literal["file_changed"] = "file_changed"
+    call_id: str
+    workspace: str
+    """Absolute path of the folder that `path` is in."""
+    path: str
+    """Relative to the workspace, with forward slashes and links followed."""
+    before: str | None
+    """The id of the previous content, which is its SHA-256; None where there was no file."""
+    after: str
+    """The SHA-256 of the content that is written."""
+    folders: tuple[str, ...] = ()
+    """Folders that are made for it, the outermost first."""
+    added: int
+    """Lines."""
+    removed: int
+    """Lines."""
+
+
+class ChangeUndone(_Event):
+    """The user took a change back: the file is as it was before."""
+
+    type: Literal["change_undone"] = "change_undone"
+    change: int
+    """The seq of the `file_changed` entry."""
+    path: str
+    before: str | None
+    """What was there until now: the id of a content that is kept; None where there was no file."""
+    after: str | None
+    """What is there now; None where there is no file."""
+
+
 class LimitWarning(_Event):
     """Most of a limit is used up."""
 
@@ -314,6 +348,8 @@ KnownEvent = (
     | ToolStarted
     | ToolRetried
     | ToolFinished
+    | FileChanged
+    | ChangeUndone
     | LimitWarning
     | CostUnknown
     | ContextShortened

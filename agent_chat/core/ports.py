@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent_chat.core.approval import Approval, ApprovalRequest, NeedsPerson, Preview, Verdict
-from agent_chat.core.events import Entry, LeaveReason, ModelNotice
+from agent_chat.core.events import Entry, FileChanged, LeaveReason, ModelNotice
 from agent_chat.core.model import Delta, ModelDelta, Query, Reply, ToolSpec
 from agent_chat.core.observation import Effect, OnFailure, ToolResult
 
@@ -39,6 +39,10 @@ class ChatModel(Protocol):
         ...
 
 
+async def _unrecorded(event: FileChanged) -> None:
+    """Where nobody keeps a log."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a running tool may know of its call."""
@@ -49,6 +53,8 @@ class ToolContext:
     """The same for every attempt of one call, different for any other call, also of other sessions."""
     output: Callable[[str], None]
     """Shows a piece of output while the tool runs; cheap, never raises. Safe from any thread."""
+    record: Callable[[FileChanged], Awaitable[None]] = _unrecorded
+    """Journals a change of a file. Awaited before the file is touched; never raises."""
 
 
 class Tool(Protocol):
@@ -136,6 +142,16 @@ class ResultStore(Protocol):
         ...
 
     def get(self, result_id: str) -> str | None: ...
+
+
+class ContentStore(Protocol):
+    """Keeps what files held before they were changed. Never raises."""
+
+    def put(self, content: bytes) -> str:
+        """Keeps a content; the id is its SHA-256 in hexadecimal."""
+        ...
+
+    def get(self, content_id: str) -> bytes | None: ...
 
 
 @dataclass(frozen=True, slots=True)

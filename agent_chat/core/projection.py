@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from agent_chat.core.events import (
+    ChangeUndone,
     ContextShortened,
     Event,
     IntentRejected,
@@ -80,6 +81,9 @@ class Projection:
             case ToolFinished() | IntentRejected():
                 if event.call_id in self._open:
                     self._open[event.call_id] = event.content
+            case ChangeUndone():
+                what = "removed again" if event.after is None else "as it was before that change again"
+                self._add_user(f"[The user undid your last change of {event.path}: it is {what}.]")
             case ContextShortened():
                 self._shorten(event)
             case _:

@@ -6,8 +6,10 @@ from typing import Literal
 
 from agent_chat.core.budget import Spent
 from agent_chat.core.events import (
+    ChangeUndone,
     CostUnknown,
     Entry,
+    FileChanged,
     IntentRejected,
     IterationStarted,
     LimitName,
@@ -41,6 +43,8 @@ class State:
         """The user knows that a cost limit cannot be enforced."""
         self.unanswered: set[str] = set()
         """Ids of the calls of the last reply that have no observation yet."""
+        self.changes: dict[int, FileChanged] = {}
+        """Changes of files that were not undone, by seq, in order."""
 
     def apply(self, entry: Entry) -> None:
         self.seq, self.turn, self.iteration = entry.seq, entry.turn, entry.iteration
@@ -68,6 +72,10 @@ class State:
                 self._answered(result.call_id)
             case IntentRejected() as rejected:
                 self._answered(rejected.call_id)
+            case FileChanged() as change:
+                self.changes[entry.seq] = change
+            case ChangeUndone() as undone:
+                self.changes.pop(undone.change, None)
             case CostUnknown():
                 self.cost_warned = True
             case LimitWarning() as warning:

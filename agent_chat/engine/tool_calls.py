@@ -118,7 +118,11 @@ async def _run(runtime: Runtime, call: ToolCall, cleared: Cleared) -> Observed:
         )
     )
     context = ToolContext(
-        call.id, journal.session_id, key, lambda text: journal.show(ToolOutput(call.id, text))
+        call.id,
+        journal.session_id,
+        key,
+        lambda text: journal.show(ToolOutput(call.id, text)),
+        journal.record,
     )
     error_type: ErrorType | None
     try:

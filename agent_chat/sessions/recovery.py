@@ -110,7 +110,8 @@ def _salvage(work: Path, fresh: Path) -> tuple[int, int]:
     try:
         target.execute("BEGIN IMMEDIATE")
         counts = _copy_sessions(source, target)
-        _copy_results(source, target)
+        _copy_rows(source, target, "results", "id, sha256, created, body")
+        _copy_rows(source, target, "contents", "id, created, body")
         target.execute("COMMIT")
         return counts
     finally:
@@ -167,10 +168,11 @@ def _copy_sessions(source: sqlite3.Connection, target: sqlite3.Connection) -> tu
     return len(found), events
 
 
-def _copy_results(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
-    for _, *result in readable_rows(source, "results", "id, sha256, created, body"):
+def _copy_rows(source: sqlite3.Connection, target: sqlite3.Connection, table: str, columns: str) -> None:
+    insert = f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(columns.split(',')))})"
+    for _, *row in readable_rows(source, table, columns):
         try:
-            target.execute("INSERT INTO results (id, sha256, created, body) VALUES (?, ?, ?, ?)", result)
+            target.execute(insert, row)
         except sqlite3.Error:
             continue
 

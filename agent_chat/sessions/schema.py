@@ -39,6 +39,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             body TEXT NOT NULL
         )""",
     ),
+    # What files held before tools changed them, compressed.
+    (
+        """CREATE TABLE contents (
+            id TEXT PRIMARY KEY CHECK (length(id) = 64),
+            created REAL NOT NULL,
+            body BLOB NOT NULL
+        )""",
+    ),
 )
 """Step n leads from version n to version n + 1. Steps that were released never change."""
 

@@ -9,9 +9,10 @@ from typing import Protocol, TypeVar
 
 from agent_chat.core.errors import UserError
 from agent_chat.core.events import Entry
-from agent_chat.core.ports import EventSink, ResultStore
+from agent_chat.core.ports import ContentStore, EventSink, ResultStore
 from agent_chat.sessions import ownership, reading
 from agent_chat.sessions.connection import is_damage, reason_of
+from agent_chat.sessions.contents import MemoryContents, OverlaidContents, StoredContents
 from agent_chat.sessions.database import PATIENCE, Database
 from agent_chat.sessions.folder import OVERRIDE, NoFolder, create_private, state_folder
 from agent_chat.sessions.ids import create_session_id
@@ -47,6 +48,8 @@ class Sessions(Protocol):
 
     @property
     def results(self) -> ResultStore: ...
+    @property
+    def contents(self) -> ContentStore: ...
 
     def create(self, now: float) -> OpenLog:
         """The log of a new session. `now`: seconds since the epoch. Never raises."""
@@ -93,6 +96,7 @@ class SessionStore:
         except (OSError, sqlite3.Error) as error:
             raise self._unavailable(error) from error
         self.results = StoredResults(self._database, on_problem)
+        self.contents = StoredContents(self._database, on_problem)
 
     @property
     def writable(self) -> bool:
@@ -180,6 +184,7 @@ class MemorySessions:
 
     def __init__(self) -> None:
         self.results = MemoryResults()
+        self.contents = MemoryContents()
 
     def create(self, now: float) -> MemoryLog:
         return MemoryLog(create_session_id(now))
@@ -203,6 +208,7 @@ class ReadOnlySessions:
     def __init__(self, store: SessionStore) -> None:
         self._store = store
         self.results = OverlaidResults(store.results)
+        self.contents = OverlaidContents(store.contents)
 
     def create(self, now: float) -> MemoryLog:
         return MemoryLog(create_session_id(now))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_chat.core.budget import LimitUse, format_amount
-from agent_chat.core.events import ApprovalRequested, LimitWarning, TurnEnded
+from agent_chat.core.events import ApprovalRequested, ChangeUndone, FileChanged, LimitWarning, TurnEnded
 from agent_chat.core.model import Usage
 from agent_chat.core.observation import Rejection
 from agent_chat.core.outcome import StopReason
@@ -125,6 +125,15 @@ def approval(event: ApprovalRequested) -> str:
         return text
     where = f"\n{one_line(event.preview.where)}" if event.preview.where else ""
     return f"{text}{where}\n{visible(event.preview.text)}"
+
+
+def change(event: FileChanged | ChangeUndone) -> str:
+    """What became of a file."""
+    path = one_line(event.path)
+    if isinstance(event, ChangeUndone):
+        return f"{path}: {'removed again' if event.after is None else 'as it was before'}"
+    new = "new file, " if event.before is None else ""
+    return f"{path}: {new}+{event.added:,} -{event.removed:,}; /undo takes it back"
 
 
 def call_line(name: str, arguments: Mapping[str, Any], limit: int) -> str:

@@ -9,10 +9,12 @@ from agent_chat.core.events import (
     ApprovalResolved,
     AttemptFailed,
     AttemptStarted,
+    ChangeUndone,
     ContextShortened,
     CostUnknown,
     Entry,
     Event,
+    FileChanged,
     IntentRejected,
     IterationEnded,
     IterationStarted,
@@ -115,6 +117,8 @@ class View:
                 return self._text_ends()
             case IntentRejected() | ToolStarted() | ToolRetried() | ToolFinished():
                 return self._tool(event)
+            case FileChanged() | ChangeUndone():
+                return [Note("detail", phrases.change(event))]
             case ApprovalRequested():
                 return [Note("question", phrases.approval(event))]
             case ApprovalResolved():
