@@ -4,9 +4,10 @@ import typer
 
 from agent_chat.cli import config, models, permissions, sessions
 from agent_chat.cli.options import OutputFormat, SharedOptions, shared_options
+from agent_chat.cli.plain_values import PlainGroup
 from agent_chat.core.errors import UserError
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(cls=PlainGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")

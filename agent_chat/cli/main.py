@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from agent_chat import __version__
+from agent_chat.cli import collector
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -18,18 +20,37 @@ if TYPE_CHECKING:
 
 def chat() -> NoReturn:
     """`agent-chat`."""
+    collector.pause()
     _leave(_run("agent-chat", sys.argv[1:]))
 
 
 def single() -> NoReturn:
     """`agent-single`."""
+    collector.pause()
     _leave(_run("agent-single", sys.argv[1:]))
 
 
 def _run(program: str, arguments: list[str]) -> int:
+    """The exit code; whatever happens is told here."""
     _occupy_standard_descriptors()
+    try:
+        return _command(program, arguments)
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as left:
+        return _left(left)
+    except OSError as error:  # what is shown, and not an answer, is written without more ado
+        return 141 if error.errno == errno.EPIPE else _complain(program, _told(error), "", code=1)
+    except Exception as error:  # a bug of ours: never a traceback for it unless asked for
+        if os.environ.get("AGENT_CHAT_DEBUG"):
+            raise
+        what = f"internal error: {type(error).__name__}: {error}"
+        return _complain(program, what, "set AGENT_CHAT_DEBUG=1 to see where, and please report it", code=1)
+
+
+def _command(program: str, arguments: list[str]) -> int:
     if arguments == ["--version"]:
-        print(f"{program} {__version__}")  # noqa: T201
+        print(f"{program} {__version__}", flush=True)  # noqa: T201
         return 0
     from typer.exceptions import Abort, TyperException
 
@@ -39,20 +60,24 @@ def _run(program: str, arguments: list[str]) -> int:
         result = _app(program)(arguments, prog_name=program, standalone_mode=False)
     except UserError as error:
         return _complain(program, error.message, error.hint)
+    except Abort:
+        return 130
     except TyperException as error:
         if program == "agent-single" and _wants_json(arguments):
             _tell_in_json(error.format_message())
         return _complain(program, error.format_message(), f"see {program} --help")
-    except (KeyboardInterrupt, Abort):
-        return 130
-    except BrokenPipeError:
-        return 141
-    except Exception as error:  # a bug of ours: never a traceback for it unless asked for
-        if os.environ.get("AGENT_CHAT_DEBUG"):
-            raise
-        what = f"internal error: {type(error).__name__}: {error}"
-        return _complain(program, what, "set AGENT_CHAT_DEBUG=1 to see where, and please report it", code=1)
     return result if isinstance(result, int) else 0
+
+
+def _left(left: SystemExit) -> int:
+    # How typer leaves when the reader of its output has gone.
+    if isinstance(left.__context__, BrokenPipeError):
+        return 141
+    return left.code if isinstance(left.code, int) else 0
+
+
+def _told(error: OSError) -> str:
+    return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
 
 
 def _app(program: str) -> Typer:

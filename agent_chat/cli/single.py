@@ -5,12 +5,13 @@ from typing import Annotated
 import typer
 
 from agent_chat.cli.options import SharedOptions, shared_options
+from agent_chat.cli.plain_values import PlainCommand
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EPILOG = "Exit codes: 0 completed, 1 failed, 2 usage, 3 a limit was reached, 4 needs a person, 75 try later."
 
 
-@app.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
+@app.command(cls=PlainCommand, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 @shared_options
 def single(
     prompt: Annotated[

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_chat import __version__
+from agent_chat.cli import collector
 from agent_chat.cli.choose_model import Choice, choose_model
 from agent_chat.cli.load_settings import Loaded, load_settings
 from agent_chat.cli.options import SharedOptions
@@ -216,6 +217,7 @@ async def open_session(
         await session.resume(entries, __version__, options.system)
     else:
         await session.start(SessionInfo(__version__, str(workspace), loaded.system_prompt()))
+    collector.resume()  # all that a session needs is loaded
     return Opened(session, sessions, log, models, choice, resumed=bool(past))
 
 
