@@ -1,8 +1,10 @@
-"""The same flows through LiteLLM: OpenAI's format, and two other providers' own."""
+"""The same flows through LiteLLM: OpenAI's format, and two other providers' own.
+
+Few, because importing it takes seconds: what a transport has to keep is held by the contract in tests/wire.
+"""
 
 from __future__ import annotations
 
-import pytest
 from support import anthropic, gemini
 from support.anthropic import ScriptedAnthropic
 from support.fixtures import Command, ProviderFactory
@@ -14,44 +16,28 @@ LITELLM = ("-C", "transport=litellm")
 EXPRESSION = '{"expression":"1+1"}'
 
 
-def test_a_tool_call_and_reasoning_through_litellm(single: Command, provider: ProviderFactory) -> None:
-    call = [DELTA({"reasoning_content": "r1"}), TC(0, "c1", "calc", EXPRESSION), FIN("tool_calls")]
-    server = provider(call, OK, strict=True)
-    result = single(*LITELLM, "hi", provider=server)
-    assert (result.stdout, result.code) == (b"ok\n", 0)
-    assert result.err.splitlines()[0] == '* calc(expression="1+1")'
-    assert tool_results(server.bodies[1]) == {"c1": "2"}
-    assert len(result.err.splitlines()) == 2
-
-
-def test_failures_through_litellm(single: Command, provider: ProviderFactory) -> None:
-    server = provider(
-        HTTP(429, {"Retry-After": "1"}), [T("Hello wor"), CUT], [T("Hello world."), FIN("stop")]
-    )
-    result = single(*LITELLM, "hi", provider=server)
-    assert (result.stdout, result.code) == (b"Hello world.\n", 0)
-    assert server.requests[1].arrived_at - server.requests[0].arrived_at >= 1
-
-
-@pytest.mark.parametrize(
-    ("answer", "code", "word"), [(HTTP(401), 1, "OPENAI_API_KEY"), (HTTP(500), 75, "scripted HTTP 500")]
-)
-def test_the_end_through_litellm(
-    single: Command, provider: ProviderFactory, answer: object, code: int, word: str
-) -> None:
-    server = provider(*[answer] * (2 if code == 75 else 1))  # pyright: ignore[reportArgumentType]
-    result = single(*LITELLM, *QUICK, "hi", provider=server)
-    assert (result.stdout, result.code) == (b"", code)
-    assert word in result.err
-    assert "Traceback" not in result.err
-    assert "Give Feedback" not in result.err
-
-
 def test_a_conversation_through_litellm(chat: Command, provider: ProviderFactory) -> None:
-    server = provider([TC(0, "c1", "calc", EXPRESSION), FIN("tool_calls")], OK, OK, strict=True)
+    call = [DELTA({"reasoning_content": "r1"}), TC(0, "c1", "calc", EXPRESSION), FIN("tool_calls")]
+    server = provider(call, OK, OK, strict=True)
     result = chat(*LITELLM, provider=server, stdin=b"one\ntwo\n")
     assert (result.stdout, result.code) == (b"ok\nok\n", 0)
+    assert len(result.err.splitlines()) == 2
+    assert result.err.splitlines()[0] == '* calc(expression="1+1")'
+    assert tool_results(server.bodies[1]) == {"c1": "2"}
     assert len(server.bodies[2]["messages"]) == 6
+
+
+def test_r14_r15_r17_failures_through_litellm(single: Command, provider: ProviderFactory) -> None:
+    server = provider(HTTP(429, {"Retry-After": "1"}), [T("Hello wor"), CUT], HTTP(401))
+    result = single(*LITELLM, "hi", provider=server)
+    assert (result.stdout, result.code) == (b"", 1)
+    assert server.requests[1].arrived_at - server.requests[0].arrived_at >= 1
+    last = result.err.splitlines()[-2]
+    assert last.startswith("error: ")
+    assert "OPENAI_API_KEY" in last
+    assert "Hello wor" not in result.err
+    assert "Traceback" not in result.err
+    assert "Give Feedback" not in result.err
 
 
 def test_anthropic_in_its_own_format(chat: Command) -> None:

@@ -71,8 +71,6 @@ FAILURES = [
     pytest.param([OVERFLOW], (), 1, "context_overflow", id="overflow"),
     pytest.param([], ("-m", "nosuchmodel"), 2, "usage", id="usage"),
     pytest.param([], ("--max-iterations", "x"), 2, "usage", id="option"),
-    pytest.param([], ("-r", "nosuch"), 2, "usage", id="session"),
-    pytest.param([], ("-C", "modle=x"), 2, "usage", id="setting"),
 ]  # fmt: skip
 
 

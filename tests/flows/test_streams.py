@@ -136,6 +136,23 @@ def test_a_full_disk_behind_stdout_is_a_failure(
     assert of_type(log_of(home), "turn_ended")[0].answer == "ok"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", ["agent-chat --version", "agent-single --help", "agent-chat schema"])
+def test_what_is_shown_and_cannot_be_written_is_a_failure(home: Path, workspace: Path, command: str) -> None:
+    result = shell(f"{command} >/dev/full", home, workspace, None)
+    assert result.code == 1
+    assert "No space left" in result.err
+    assert "Traceback" not in result.err
+    assert "internal error" not in result.err
+
+
+@pytest.mark.parametrize("command", ["agent-chat --help", "agent-chat config keys", "agent-chat schema"])
+def test_r34_a_reader_of_what_is_shown_may_leave(home: Path, workspace: Path, command: str) -> None:
+    result = shell(f"{command} | head -c 1 | wc -c", home, workspace, None)
+    assert (result.stdout.strip(), result.stderr) == (b"1", b"")
+    assert result.code in (0, 141)
+
+
 def test_a_full_disk_behind_stderr_costs_nothing(
     provider: ProviderFactory, home: Path, workspace: Path
 ) -> None:

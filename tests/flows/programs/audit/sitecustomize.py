@@ -12,11 +12,11 @@ def listen(event: str, arguments: tuple[Any, ...]) -> None:
         address = arguments
     else:
         return
-    if type(address) is tuple:  # other kinds of sockets do not leave the machine
-        host: Any = address[0]
-        host = host.decode() if isinstance(host, bytes) else host
-        with open(os.environ["CONNECTIONS_LOG"], "a") as log:
-            log.write(f"{host}\n")
+    if isinstance(address, str | bytes):  # other kinds of sockets do not leave the machine
+        return
+    host = address[0]
+    with open(os.environ["CONNECTIONS_LOG"], "a") as log:
+        log.write(f"{host.decode() if isinstance(host, bytes) else host}\n")
 
 
 open(os.environ["CONNECTIONS_LOG"], "a").close()
