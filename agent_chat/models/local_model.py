@@ -77,8 +77,9 @@ class LocalModel:
                     path = self._source if isinstance(self._source, Path) else await self._fetch(self._source)
                 except LocalModelError as error:
                     raise self._failure("unavailable", error) from error
+                context = None if isinstance(self._source, Path) else self._source.context
                 try:
-                    self._engine = await LocalEngine.load(path)
+                    self._engine = await LocalEngine.load(path, n_ctx=context)
                 except LocalModelError as error:
                     raise self._failure("request", error) from error
             return self._engine
