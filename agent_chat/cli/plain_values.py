@@ -6,61 +6,57 @@ preparing it for that takes as long as all else that comes before the prompt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+P = TypeVar("P")
+
 
 class PlainCommand(TyperCommand):
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _take_plain_values(self.params)
-        return super().parse_args(ctx, args)
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [_plain(parameter) for parameter in super().get_params(ctx)]
 
 
 class PlainGroup(TyperGroup):
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _take_plain_values(self.params)
-        return super().parse_args(ctx, args)
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [_plain(parameter) for parameter in super().get_params(ctx)]
 
 
 class _Option(TyperOption):
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        return _converted(self, value) if _is_plain(self, value) else super().process_value(ctx, value)
+    def get_runtime_param(self) -> Any:
+        return _Conversion(super().get_runtime_param)
 
 
 class _Argument(TyperArgument):
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        return _converted(self, value) if _is_plain(self, value) else super().process_value(ctx, value)
+    def get_runtime_param(self) -> Any:
+        return _Conversion(super().get_runtime_param)
 
 
-def _take_plain_values(parameters: Sequence[object]) -> None:
-    for parameter in parameters:
-        # Typer makes its parameters itself and cannot be given other classes for them.
-        if type(parameter) is TyperOption:
-            parameter.__class__ = _Option
-        elif type(parameter) is TyperArgument:
-            parameter.__class__ = _Argument
+def _plain(parameter: P) -> P:
+    # Typer makes its parameters itself and cannot be given other classes for them.
+    if type(parameter) is TyperOption:
+        parameter.__class__ = _Option
+    elif type(parameter) is TyperArgument:
+        parameter.__class__ = _Argument
+    return parameter
 
 
-def _is_plain(parameter: TyperOption | TyperArgument, value: Any) -> bool:
-    """Whether the result is known without pydantic."""
-    if parameter.required or parameter.callback is not None:
-        return False
-    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-    if value is None:
-        return True
-    if _takes_many(parameter):
-        return annotation == list[str] and all(type(item) is str for item in value)
-    # A choice that was not given is the member itself already.
-    return isinstance(annotation, type) and type(value) is annotation
+class _Conversion:
+    """Typer's own is made only where a value needs it."""
 
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
 
-def _converted(parameter: TyperOption | TyperArgument, value: Any) -> Any:
-    if _takes_many(parameter):
-        return list(value) if value else ()
-    return value
-
-
-def _takes_many(parameter: TyperOption | TyperArgument) -> bool:
-    return parameter.multiple or parameter.nargs != 1
+    def coerce(self, value: Any, param: TyperOption | TyperArgument, ctx: Any) -> Any:
+        is_many = param.multiple or param.nargs != 1
+        if value is None:
+            return () if is_many else None
+        annotation: Any = param.type_descriptor.annotation
+        if is_many and annotation == list[str] and all(type(item) is str for item in value):
+            return list(value)
+        # A choice that was not given is the member itself already.
+        if not is_many and type(value) is annotation:
+            return value
+        return self._make().coerce(value, param=param, ctx=ctx)
