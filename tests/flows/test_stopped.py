@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -178,3 +179,32 @@ def test_ctrl_c_ends_a_chat_that_is_fed_from_a_pipe(
     assert (result.stdout, result.code) == (b"", 130)
     assert user_texts(log_of(home)) == ["first"]
     assert of_type(log_of(home), "session_ended")[0].reason == "interrupted"
+
+
+def test_waiting_for_an_input_that_does_not_come_is_said_and_can_be_stopped(
+    provider: ProviderFactory, home: Path, workspace: Path
+) -> None:
+    with Program(["agent-single", "hi"], env=clean_env(home, provider()), cwd=workspace) as program:
+        program.wait_for_output("Waiting for the end of standard input", stream="stderr")
+        program.signal(signal.SIGINT)
+        result = program.wait()
+    assert (result.stdout, result.code) == (b"", 130)
+    assert "Traceback" not in result.err
+
+
+def test_two_signals_in_a_row_end_a_single_run_as_one_does(
+    provider: ProviderFactory, home: Path, workspace: Path
+) -> None:
+    server = provider(HANG)
+    with Program(
+        ["agent-single", "--output", "json", "hi"], env=clean_env(home, server), cwd=workspace
+    ) as program:
+        program.close_stdin()
+        server.wait_for_request(1)
+        program.signal(signal.SIGTERM)
+        program.signal(signal.SIGINT)
+        result = program.wait()
+    assert result.code in (130, 143)
+    assert json.loads(result.stdout)["exit_code"] == result.code
+    assert "Traceback" not in result.err
+    assert of_type(log_of(home), "turn_ended")[0].kind == "cancelled"
