@@ -128,6 +128,7 @@ class ToolSettings(_Section):
         "read_file",
         "list_files",
         "search_text",
+        "shell",
         "read_result",
         "ask_user",
         "end_chat",
@@ -163,6 +164,17 @@ class PermissionSettings(_Section):
     workspace unasked, `plan` only reads, `auto` runs unasked what the sandbox holds."""
     on_denied: OnDenied = "continue"
     """Whether a turn goes on after a denial by a rule, or for want of somebody to ask, or stops."""
+
+
+class SandboxSettings(_Section):
+    """What holds the commands that `shell` runs."""
+
+    confinement: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
+    """What they are confined with; `auto` takes the best that works here."""
+    network: bool = False
+    """Whether they may use the network."""
+    pass_env: Names = ()
+    """Variables that they get although they look like secrets, by name."""
 
 
 class SessionSettings(_Section):
@@ -208,6 +220,8 @@ class AgentSettings(_Section):
     """Which tools a session has."""
     permissions: PermissionSettings = PermissionSettings.model_construct()
     """What may run without asking."""
+    sandbox: SandboxSettings = SandboxSettings.model_construct()
+    """What holds the commands that `shell` runs."""
     session: SessionSettings = SessionSettings.model_construct()
     """How sessions are kept."""
     display: DisplaySettings = DisplaySettings.model_construct()

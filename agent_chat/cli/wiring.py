@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from agent_chat.cli.load_settings import Loaded, load_settings
 from agent_chat.cli.options import SharedOptions
 from agent_chat.cli.policy import open_policy
 from agent_chat.cli.settings_layers import Options
+from agent_chat.cli.toolset import Ask, builtin_tools, open_sandbox
 from agent_chat.core.errors import UserError
 from agent_chat.core.model import Query
 from agent_chat.core.permissions import Nobody, Person, RulePolicy
@@ -24,14 +25,12 @@ from agent_chat.engine.journal import Journal
 from agent_chat.engine.runtime import Runtime
 from agent_chat.engine.session import Session, SessionInfo
 from agent_chat.engine.sinks import InOrder
+from agent_chat.sandbox.confinement import Sandbox
 from agent_chat.sessions.store import MemorySessions, OpenLog, Sessions, open_sessions
 from agent_chat.ui.shown import Verbosity
 
 if TYPE_CHECKING:
     from agent_chat.tools.toolbox import NamedToolbox
-
-Ask = Callable[[str], Awaitable[str | None]]
-"""Puts a question of the model's to the user; None where nobody can be asked."""
 
 
 async def nobody(question: str) -> str | None:
@@ -129,30 +128,6 @@ def _local_model(name: str) -> ChatModel:
     return LocalModel(name, lambda entry: pull_model(entry, sys.stderr))
 
 
-def builtin_tools(workspace: Path, ask: Ask, sessions: Sessions, clock: SystemClock) -> NamedToolbox:
-    """Every tool that the program brings, before the allow-list."""
-    from agent_chat.tools.builtin.calc import calc_tools
-    from agent_chat.tools.builtin.chat import chat_tools
-    from agent_chat.tools.builtin.clock import clock_tools
-    from agent_chat.tools.builtin.files import file_tools
-    from agent_chat.tools.builtin.results import result_tools
-    from agent_chat.tools.builtin.search import search_tools
-    from agent_chat.tools.toolbox import ToolRegistry
-    from agent_chat.tools.workspace import Workspace
-
-    space = Workspace(workspace)
-    return ToolRegistry(
-        (
-            *clock_tools(clock),
-            *calc_tools(),
-            *file_tools(space),
-            *search_tools(space),
-            *result_tools(sessions.results),
-            *chat_tools(ask),
-        )
-    )
-
-
 @dataclass(slots=True)
 class Opened:
     """A session that is ready for its first message."""
@@ -162,6 +137,7 @@ class Opened:
     log: OpenLog
     models: Models
     choice: Choice
+    sandbox: Sandbox
     resumed: bool
 
     async def warm(self) -> None:
@@ -174,6 +150,7 @@ class Opened:
         await self.session.runtime.model.close()
         self.log.close()
         self.sessions.close()
+        self.sandbox.close()
 
 
 async def open_session(
@@ -194,14 +171,17 @@ async def open_session(
     sessions = open_sessions(on_problem) if loaded.agent.session.keep else MemorySessions()
     past = _past(sessions, options, workspace)
     model, choice = await models.main()
+    sandbox = open_sandbox(loaded, workspace)
     policy = open_policy(
         loaded,
         workspace,
         person or Nobody(loaded.agent.permissions.on_denied),
-        sandboxed=False,
+        sandboxed=loaded.agent.permissions.mode == "auto" and sandbox.confinement.kind != "none",
         on_problem=on_problem,
     )
-    toolbox = _allowed(builtin_tools(workspace, ask, sessions, clock), loaded, policy)
+    toolbox = _allowed(
+        builtin_tools(workspace, sandbox, ask, sessions.results, clock, loaded), loaded, policy
+    )
     log, entries = sessions.resume(past) if past else (sessions.create(clock.now()), ())
     runtime = Runtime(
         model=model,
@@ -218,7 +198,7 @@ async def open_session(
     else:
         await session.start(SessionInfo(__version__, str(workspace), loaded.system_prompt()))
     collector.resume()  # all that a session needs is loaded
-    return Opened(session, sessions, log, models, choice, resumed=bool(past))
+    return Opened(session, sessions, log, models, choice, sandbox, resumed=bool(past))
 
 
 def _past(sessions: Sessions, options: SharedOptions, workspace: Path) -> str | None:

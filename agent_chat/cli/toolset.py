@@ -1,0 +1,85 @@
+"""The tools that the program brings, and the sandbox that commands run in."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_chat.cli.load_settings import Loaded
+from agent_chat.core.errors import UserError
+from agent_chat.core.ports import Clock, ResultStore
+from agent_chat.sandbox.confinement import Sandbox, SandboxUnavailable, choose
+from agent_chat.sandbox.environment import tool_environment
+from agent_chat.sandbox.profile import standard_profile
+
+if TYPE_CHECKING:
+    from agent_chat.tools.toolbox import NamedToolbox
+
+Ask = Callable[[str], Awaitable[str | None]]
+"""Puts a question of the model's to the user; None where nobody can be asked."""
+
+
+def open_sandbox(loaded: Loaded, workspace: Path) -> Sandbox:
+    """What commands run in. Raises UserError where the confinement of the settings is not to be had."""
+    settings = loaded.agent.sandbox
+    profile = standard_profile(
+        workspace, loaded.environ, network=settings.network, hidden=_own_folders(loaded)
+    )
+    if settings.confinement == "auto":
+        return Sandbox(profile)  # chosen when it is first needed
+    try:
+        return Sandbox(profile, choose(settings.confinement))
+    except SandboxUnavailable as error:
+        source = loaded.source("agent", "sandbox", "confinement")
+        raise UserError(f"{source}: {error}", hint="auto takes the best that works here.") from error
+
+
+def builtin_tools(
+    workspace: Path, sandbox: Sandbox, ask: Ask, results: ResultStore, clock: Clock, loaded: Loaded
+) -> NamedToolbox:
+    """Every tool that the program brings, before the allow-list."""
+    from agent_chat.tools.builtin.calc import calc_tools
+    from agent_chat.tools.builtin.chat import chat_tools
+    from agent_chat.tools.builtin.clock import clock_tools
+    from agent_chat.tools.builtin.files import file_tools
+    from agent_chat.tools.builtin.results import result_tools
+    from agent_chat.tools.builtin.search import search_tools
+    from agent_chat.tools.builtin.shell import shell_tool
+    from agent_chat.tools.toolbox import ToolRegistry
+    from agent_chat.tools.workspace import Workspace
+
+    space = Workspace(workspace)
+    return ToolRegistry(
+        (
+            *clock_tools(clock),
+            *calc_tools(),
+            *file_tools(space),
+            *search_tools(space),
+            shell_tool(space, sandbox, _environment(loaded)),
+            *result_tools(results),
+            *chat_tools(ask),
+        )
+    )
+
+
+def _environment(loaded: Loaded) -> dict[str, str]:
+    """What commands find in their environment: not the keys of the models."""
+    from agent_chat.models.catalog import providers
+
+    keys = [variable for provider in providers().values() for variable in provider.keys]
+    return tool_environment(loaded.environ, pass_env=loaded.agent.sandbox.pass_env, secrets=keys)
+
+
+def _own_folders(loaded: Loaded) -> list[Path]:
+    """Where sessions and settings are kept: nothing that a command should see."""
+    from agent_chat.cli.trust import NoHome, user_config_folder
+    from agent_chat.sessions.folder import NoFolder, state_folder
+
+    found: list[Path] = []
+    try:
+        found.append(state_folder())
+        found.append(user_config_folder(loaded.environ))
+    except (NoFolder, NoHome):
+        pass
+    return found
