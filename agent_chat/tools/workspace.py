@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -82,17 +84,45 @@ class Workspace:
             os.close(descriptor)
             raise
 
-    def _open_from_root(self, path: Path, flags: int) -> int:
-        *folders, name = path.relative_to(self.root).parts or (".",)
-        folder = os.open(self.root, os.O_RDONLY | _DIRECTORY | _CLOEXEC)
+    @contextmanager
+    def folder(self, path: Path, *, create: bool = False) -> Generator[int | None]:
+        """A folder, by a path that `resolve` gave, as a descriptor that is opened from the root down without
+        following any link; None where the system knows no such descriptors. `create` makes what is missing.
+        Raises `OutsideWorkspace` where a link stands on the way, OSError where the system refuses.
+        """
+        if not _WALKS_BY_DESCRIPTOR:
+            if create:
+                path.mkdir(parents=True, exist_ok=True)
+            yield None
+            return
+        descriptor = os.open(self.root, os.O_RDONLY | _DIRECTORY | _CLOEXEC)
         try:
-            for part in folders:
-                inner = os.open(part, os.O_RDONLY | _DIRECTORY | _NOFOLLOW | _CLOEXEC, dir_fd=folder)
-                os.close(folder)
-                folder = inner
-            return os.open(name, flags, dir_fd=folder)
+            for part in path.relative_to(self.root).parts:
+                if create:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=descriptor)
+                inner = self._enter(part, descriptor, path)
+                os.close(descriptor)
+                descriptor = inner
+            yield descriptor
         finally:
-            os.close(folder)
+            os.close(descriptor)
+
+    def _enter(self, part: str, descriptor: int, path: Path) -> int:
+        try:
+            return os.open(part, os.O_RDONLY | _DIRECTORY | _NOFOLLOW | _CLOEXEC, dir_fd=descriptor)
+        except OSError as error:
+            # A link is ELOOP, or, as no folder, ENOTDIR.
+            is_link = error.errno == errno.ENOTDIR and stat.S_ISLNK(
+                os.stat(part, dir_fd=descriptor, follow_symlinks=False).st_mode
+            )
+            if is_link or error.errno in (errno.ELOOP, errno.EMLINK):
+                raise OutsideWorkspace(self.show(path), self.root) from error
+            raise
+
+    def _open_from_root(self, path: Path, flags: int) -> int:
+        with self.folder(path.parent if path != self.root else path) as folder:
+            return os.open(path.name if path != self.root else ".", flags, dir_fd=folder)
 
     def _is_kernels(self, path: Path) -> bool:
         return any(

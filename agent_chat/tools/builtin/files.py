@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import io
+import os
 import threading
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 from agent_chat.tools.builtin.described import described
+from agent_chat.tools.seen import MAX_SIZE, SeenFiles
 from agent_chat.tools.text_file import BinaryContent, Window, read_window
 from agent_chat.tools.threads import in_thread
 from agent_chat.tools.tool import FunctionTool, ToolError, tool
@@ -25,12 +29,15 @@ MAX_COUNTED = 20_000
 """Entries beyond those shown that are counted, and that are looked through for a similar name."""
 
 
-def file_tools(workspace: Workspace) -> tuple[FunctionTool, ...]:
-    """`read_file` and `list_files`, inside a workspace."""
+def file_tools(workspace: Workspace, seen: SeenFiles | None = None) -> tuple[FunctionTool, ...]:
+    """`read_file` and `list_files`, inside a workspace. `seen` is told of every file that is read."""
+    known = seen or SeenFiles()
 
     @tool(effect="read")
     async def read_file(path: str, offset: int = 1, limit: int = DEFAULT_LINES) -> str:
-        return await _stoppable(_read_file, workspace, path, max(1, offset), min(max(1, limit), MAX_LINES))
+        return await _stoppable(
+            _read_file, workspace, known, path, max(1, offset), min(max(1, limit), MAX_LINES)
+        )
 
     @tool(effect="read")
     async def list_files(path: str = ".", pattern: str | None = None, limit: int = DEFAULT_ENTRIES) -> str:
@@ -49,15 +56,25 @@ async def _stoppable(function: Callable[..., str], *arguments: object) -> str:
         stop.set()
 
 
-def _read_file(workspace: Workspace, path: str, offset: int, limit: int, stopped: Callable[[], bool]) -> str:
+def _read_file(
+    workspace: Workspace, seen: SeenFiles, path: str, offset: int, limit: int, stopped: Callable[[], bool]
+) -> str:
     resolved = workspace.resolve(path)
     shown = workspace.show(resolved)
     try:
         if resolved.is_dir():
             raise ToolError(f"{shown} is a folder; list_files shows what is in it")
-        window = read_window(
-            workspace.open(resolved), offset=offset, limit=limit, characters=MAX_CHARACTERS, stopped=stopped
-        )
+        with workspace.open(resolved) as file:
+            content = _small(file)
+            window = read_window(
+                file if content is None else io.BytesIO(content),
+                offset=offset,
+                limit=limit,
+                characters=MAX_CHARACTERS,
+                stopped=stopped,
+            )
+        if content is not None:
+            seen.remember(resolved, content)
     except BinaryContent as content:
         raise ToolError(
             f"{shown} is a binary file ({_kind(resolved)}{content.size:,} bytes), not text"
@@ -71,6 +88,15 @@ def _read_file(workspace: Workspace, path: str, offset: int, limit: int, stopped
     if not window.lines:
         return f"({shown} is empty)"
     return "\n".join([*window.lines, *_notes(window)])
+
+
+def _small(file: BinaryIO) -> bytes | None:
+    """All of a file that tools may change: what is remembered of it must be what is shown of it."""
+    if os.fstat(file.fileno()).st_size > MAX_SIZE:
+        return None
+    content = file.read(MAX_SIZE + 1)
+    file.seek(0)
+    return content if len(content) <= MAX_SIZE else None
 
 
 def _notes(window: Window) -> list[str]:
