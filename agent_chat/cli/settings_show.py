@@ -14,7 +14,7 @@ from agent_chat.cli.settings_check import is_secret
 from agent_chat.cli.settings_tree import Source
 from agent_chat.cli.shipped import default_settings_file
 from agent_chat.cli.trust import PROJECT_FILE, NoHome, TrustedFolders, find_project, user_config_folder
-from agent_chat.models.mask import MASK, mask
+from agent_chat.core.redaction import MASK, redact
 from agent_chat.ui.sanitize import one_line
 
 
@@ -71,7 +71,7 @@ def masked(value: Any, path: tuple[str, ...] = ()) -> Any:
         case str() if path and (is_secret(path[-1]) or _is_header(path)):
             return MASK
         case str():
-            return _without_user(mask(value))
+            return _without_user(redact(value))
         case _:
             return value
 

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent_chat.core.events import Entry, Event, IterationStarted, TurnStarted
+from agent_chat.core.events import Entry, Event, IterationStarted, ToolFinished, TurnStarted
 from agent_chat.core.messages import Message
-from agent_chat.core.model import Delta
+from agent_chat.core.model import Delta, ToolOutput
 from agent_chat.core.ports import Clock, EventSink
 from agent_chat.core.projection import Projection
+from agent_chat.core.redacted import redacted
+from agent_chat.core.redaction import RedactedStream, Redactor
 from agent_chat.core.state import State
 
 
 class Journal:
-    def __init__(self, session_id: str, sink: EventSink, clock: Clock) -> None:
+    """Nothing that is written, shown or sent to a model from here holds a credential that `redact` knows."""
+
+    def __init__(
+        self, session_id: str, sink: EventSink, clock: Clock, redact: Redactor | None = None
+    ) -> None:
         self.session_id = session_id
         self.state = State()
         self._projection = Projection()
         self._sink = sink
         self._clock = clock
+        self.redact = redact or Redactor()
+        self._outputs: dict[str, RedactedStream] = {}
+        """What running tools print, by call."""
 
     def restore(self, entries: Iterable[Entry]) -> None:
         """Takes up a session where its log ends."""
@@ -27,6 +36,7 @@ class Journal:
 
     async def record(self, event: Event) -> None:
         """Writes an event. When this returns the sink has it."""
+        event = redacted(event, self.redact)
         state = self.state
         turn, iteration = state.turn, state.iteration
         match event:
@@ -34,6 +44,8 @@ class Journal:
                 turn, iteration = turn + 1, 0
             case IterationStarted():
                 iteration += 1
+            case ToolFinished():
+                self._outputs.pop(event.call_id, None)
             case _:
                 pass
         entry = Entry(state.seq + 1, self._clock.now(), self.session_id, turn, iteration, event)
@@ -42,6 +54,14 @@ class Journal:
         await self._sink.emit(entry)
 
     def show(self, delta: Delta) -> None:
+        """The model's own text is passed on as it comes: what the model was given holds no credential."""
+        if isinstance(delta, ToolOutput):
+            stream = self._outputs.get(delta.call_id)
+            if stream is None:
+                stream = self._outputs[delta.call_id] = RedactedStream(self.redact)
+            delta = ToolOutput(delta.call_id, stream.feed(delta.text))
+            if not delta.text:
+                return
         self._sink.show(delta)
 
     def messages(self) -> tuple[Message, ...]:

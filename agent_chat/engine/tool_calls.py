@@ -178,7 +178,8 @@ async def _attempts(
 async def _finish(
     runtime: Runtime, call: ToolCall, result: ToolResult, error_type: ErrorType | None, started: float
 ) -> Observation:
-    content = storable(result.content) or "(no output)"
+    # Before it is cut: half of a credential could not be told from other text.
+    content = runtime.journal.redact(storable(result.content)) or "(no output)"
     stored: str | None = None
     shown = content
     if len(content) > runtime.rules.result_limit:

@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from agent_chat.core.errors import FailureKind, ModelFailure
+from agent_chat.core.redaction import redact
 from agent_chat.core.text import storable
 from agent_chat.models.failure_kinds import (
     classify,
@@ -21,7 +22,6 @@ from agent_chat.models.failure_kinds import (
     refused_parameter,
 )
 from agent_chat.models.loose import mapping, sequence
-from agent_chat.models.mask import mask
 
 if TYPE_CHECKING:
     from agent_chat.models.attempt import Target
@@ -68,7 +68,7 @@ class Failures:
         parameter: str | None = None,
     ) -> ModelFailure:
         """`cause` is the provider's own words or ours; it is masked and bounded here."""
-        cause = _one_line(mask(storable(cause), self.secrets))
+        cause = _one_line(redact(storable(cause), self.secrets))
         return ModelFailure(
             kind,
             f"{self.label}: {self._explain(kind, cause, parameter)}",

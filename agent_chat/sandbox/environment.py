@@ -6,25 +6,14 @@ desktop and of daemons, and variables that make a shell run a file. A variable n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
-SECRET_WORDS = re.compile(
-    r"(^|_)(API_?)?KEYS?(_ID)?$|APIKEY|TOKENS?(_|$)|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSFILE|CREDENTIAL"
-    r"|(^|_)(PASS|PWD|AUTH|AUTHORIZATION|DSN|PAT|COOKIE|CONNECTION_STRING)$",
-    re.IGNORECASE,
-)
-NOT_SECRET = frozenset({"PWD", "OLDPWD"})
+from agent_chat.core.redaction import is_secret_name, redact
+
 VENDORS = ("AWS_", "AZURE_", "ARM_", "GCP_", "GCLOUD_", "CLOUDSDK_", "VAULT_", "AGENT_CHAT_")
 """Families that hold credentials or say where they are, and our own settings."""
 
-SECRET_VALUES = re.compile(
-    r"""(^|[\s"'=:,])(sk-[A-Za-z0-9_-]{6,}|AIza[A-Za-z0-9_-]{6,}|(AKIA|ASIA)[A-Z0-9]{12,}"""
-    r"|(gh[opsur]|github_pat|glpat|hf|xox[abeprs])[_-][A-Za-z0-9_-]{6,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ)"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY"
-)
-URL_WITH_PASSWORD = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s@]*:[^/\s@]+@")
 SHORTEST_SECRET = 8
 """Characters; a shorter value is in other variables by chance."""
 
@@ -54,9 +43,9 @@ QUIET = {
 """There is no terminal: no colors, no pager, no question."""
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether a variable of this name holds a credential, as names go."""
-    return _is_named_like_a_secret(name) or name.upper().startswith(VENDORS)
+def is_door(name: str) -> bool:
+    """Whether a variable of this name holds a credential or says where one is, as names go."""
+    return is_secret_name(name) or name.upper().startswith(VENDORS)
 
 
 def tool_environment(
@@ -71,13 +60,13 @@ def tool_environment(
     known = {
         value
         for name, value in environ.items()
-        if (name in named or _is_named_like_a_secret(name)) and len(value) >= SHORTEST_SECRET
+        if (name in named or is_secret_name(name)) and len(value) >= SHORTEST_SECRET
     }
     kept = dict(QUIET)
     for name, value in environ.items():
         if name in passed or name.upper() in ALWAYS:
             kept[name] = value
-        elif name in named or name in DOORS or name in QUIET or is_secret_name(name):
+        elif name in named or name in DOORS or name in QUIET or is_door(name):
             continue
         elif name.upper() in PROXIES:
             kept[name] = _without_login(value)
@@ -86,16 +75,8 @@ def tool_environment(
     return kept
 
 
-def _is_named_like_a_secret(name: str) -> bool:
-    return name.upper() not in NOT_SECRET and SECRET_WORDS.search(name) is not None
-
-
 def _is_secret(value: str, known: Iterable[str]) -> bool:
-    return (
-        SECRET_VALUES.search(value) is not None
-        or URL_WITH_PASSWORD.search(value) is not None
-        or any(secret in value for secret in known)
-    )
+    return value.startswith("sk-") or redact(value) != value or any(secret in value for secret in known)
 
 
 def _without_login(proxy: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_chat.sandbox.environment import is_secret_name, tool_environment
+from agent_chat.sandbox.environment import is_door, tool_environment
 
 
 def test_r47_provider_keys_stay_here_and_what_programs_need_is_there() -> None:
@@ -52,7 +52,7 @@ def test_r47_the_variables_that_the_models_use_are_secret_whatever_their_name() 
     ],
 )  # fmt: skip
 def test_names_of_secrets(name: str) -> None:
-    assert is_secret_name(name)
+    assert is_door(name)
     assert name not in tool_environment({name: "value"})
 
 
@@ -62,7 +62,7 @@ def test_names_of_secrets(name: str) -> None:
      "COMPASS", "AUTHOR"],
 )  # fmt: skip
 def test_names_of_no_secrets(name: str) -> None:
-    assert not is_secret_name(name)
+    assert not is_door(name)
     assert tool_environment({name: "value"})[name] == "value"
 
 
