@@ -17,9 +17,10 @@ class RememberedRules:
         self.path = config_folder / "allowed_rules"
 
     def rules(self) -> tuple[Rule, ...]:
-        """All of them. Raises UserError with the place of one that is no rule."""
+        """All of them; a file that is closed to us allows nothing. Raises UserError with the place of what is
+        no rule."""
         rules: list[Rule] = []
-        for number, line in enumerate(self._lines(), 1):
+        for number, line in enumerate(self._lines(closed_is_empty=True), 1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             place = f"{self.path}:{number}"
@@ -48,10 +49,11 @@ class RememberedRules:
                 f"{self.path} cannot be written: {error.strerror or error}", hint="Make the folder writable."
             ) from error
 
-    def _lines(self) -> list[str]:
+    def _lines(self, *, closed_is_empty: bool = False) -> list[str]:
+        nothing = (FileNotFoundError, PermissionError) if closed_is_empty else FileNotFoundError
         try:
             return self.path.read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
+        except nothing:
             return []
         except (OSError, ValueError) as error:
             raise UserError(

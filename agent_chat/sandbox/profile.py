@@ -153,8 +153,11 @@ def _is_hidden_anyway(path: Path, rules: Mapping[Path, Access]) -> bool:
 
 
 def _home(environ: Mapping[str, str]) -> Path | None:
-    home = Path(environ.get("HOME") or "~").expanduser()
-    return home.resolve() if home.is_absolute() and home.is_dir() and len(home.parts) > 1 else None
+    try:
+        home = Path(environ.get("HOME") or "~").expanduser()
+        return home.resolve() if home.is_absolute() and home.is_dir() and len(home.parts) > 1 else None
+    except (OSError, RuntimeError):  # there is none, or it is closed to us
+        return None
 
 
 def _of_interpreter() -> Iterator[str]:
@@ -170,7 +173,14 @@ def _of_environment(environ: Mapping[str, str]) -> Iterator[Path]:
         folder = Path(entry)
         if entry and folder.is_absolute():
             # A folder of programs takes its libraries from beside it; never from a home as a whole.
-            yield folder.parent if (folder.parent / "pyvenv.cfg").is_file() else folder
+            yield folder.parent if _is_there(folder.parent / "pyvenv.cfg") else folder
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # closed to us
+        return False
 
 
 def _existing(paths: Iterable[str | Path]) -> Iterator[Path]:

@@ -130,7 +130,7 @@ NO_XDG = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "X
 
 
 def answers_with_one_warning(result: Result) -> None:
-    assert (result.stdout, result.code) == (b"ok\n", 0)
+    assert (result.stdout, result.code) == (b"ok\n", 0), result.err
     assert "Traceback" not in result.err
     assert len(result.err.splitlines()) <= 1
 
@@ -169,5 +169,8 @@ def test_r43_folders_of_somebody_else(provider: ProviderFactory) -> None:
         for command, stdin in ((("agent-single", "hi"), b""), (("agent-chat",), b"hi\n")):
             answers_with_one_warning(run([*SOMEBODY, *command], env=env, stdin=stdin, cwd=Path("/")))
         assert not [*folders[0].iterdir(), *folders[1].iterdir()]
+        home.chmod(0o700)
+        result = run([*SOMEBODY, "agent-single", "hi"], env=env, cwd=Path("/"))
+        assert (result.stdout, result.code) == (b"ok\n", 0), result.err
     finally:
         shutil.rmtree(home)
