@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -73,6 +73,19 @@ class Approved:
     """Changed by the user; None as proposed."""
     rule: str | None = None
     """What is allowed from now on, where the user changed the rule that was proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A call with arguments that a person changed, as it would run."""
+
+    arguments: Mapping[str, Any]
+    preview: Preview | None
+
+
+Revise = Callable[[Mapping[str, Any]], Awaitable[Revision]]
+"""Checks changed arguments of a call that is asked about. Raises ValueError where they do not fit the tool,
+or where the rules forbid the call as it is then; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from agent_chat.core.approval import (
     NeedsPerson,
     Preview,
     Refused,
+    Revise,
     Verdict,
 )
 from agent_chat.core.judging import Judgment, judge
@@ -38,7 +39,9 @@ class AllowEffects:
             return Allowed()
         return NeedsPerson(f"{request.name} has effects ({request.effect})")
 
-    async def ask(self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson) -> Approval:
+    async def ask(
+        self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson, revise: Revise
+    ) -> Approval:
         return Denied(f"Denied: {verdict.why}, and nobody can be asked to approve it.")
 
 
@@ -46,10 +49,15 @@ class Person(Protocol):
     """Answers for a user. Never raises; may be cancelled."""
 
     async def ask(
-        self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson, rule: str | None
+        self,
+        request: ApprovalRequest,
+        preview: Preview | None,
+        verdict: NeedsPerson,
+        rule: str | None,
+        revise: Revise,
     ) -> Approval:
         """`rule`: what `session` and `always` would allow from now on; None where only `once` makes sense.
-        A user who changes the rule gives the changed one back in `Approved.rule`."""
+        A user who changes the rule gives the changed one back in `Approved.rule`. `revise` is `Approver`'s."""
         ...
 
 
@@ -60,7 +68,12 @@ class Nobody:
     on_denied: OnDenied = "continue"
 
     async def ask(
-        self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson, rule: str | None
+        self,
+        request: ApprovalRequest,
+        preview: Preview | None,
+        verdict: NeedsPerson,
+        rule: str | None,
+        revise: Revise,
     ) -> Approval:
         message = f"Denied: {verdict.why}, and nobody can be asked here. {_way_out(request, verdict, rule)}"
         return Denied(message, final=self.on_denied == "stop")
@@ -138,9 +151,12 @@ class RulePolicy:
             case "deny":
                 return Refused(_refusal(judgment), final=self._on_denied == "stop")
 
-    async def ask(self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson) -> Approval:
-        proposed = suggest_rule(request, self._resolve)
-        approval = await self._person.ask(request, preview, verdict, proposed)
+    async def ask(
+        self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson, revise: Revise
+    ) -> Approval:
+        # An allow rule would change nothing where another one asks each time.
+        proposed = None if verdict.rule else suggest_rule(request, self._resolve)
+        approval = await self._person.ask(request, preview, verdict, proposed, revise)
         if isinstance(approval, Approved) and approval.duration != "once":
             self._grant_if_rule(approval, approval.rule or proposed)
         return approval

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agent_chat.core.approval import Approval, ApprovalRequest, NeedsPerson, Preview, Verdict
+from agent_chat.core.approval import Approval, ApprovalRequest, NeedsPerson, Preview, Revise, Verdict
 from agent_chat.core.events import Entry, FileChanged, LeaveReason, ModelNotice
 from agent_chat.core.model import Delta, ModelDelta, Query, Reply, ToolSpec
 from agent_chat.core.observation import Effect, OnFailure, ToolResult
@@ -116,9 +116,12 @@ class Approver(Protocol):
         """What the rules say. Never waits."""
         ...
 
-    async def ask(self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson) -> Approval:
+    async def ask(
+        self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson, revise: Revise
+    ) -> Approval:
         """What a person says, however long that takes; `Denied` where nobody can be asked. An interrupt
-        cancels it."""
+        cancels it. `revise` tells what changed arguments would do; those of `Approved` are checked in the
+        same way."""
         ...
 
 

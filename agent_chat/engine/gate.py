@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_chat.core.approval import (
@@ -14,6 +14,7 @@ from agent_chat.core.approval import (
     NeedsPerson,
     Preview,
     Refused,
+    Revision,
 )
 from agent_chat.core.budget import uses
 from agent_chat.core.decision import was_cut_off
@@ -32,6 +33,8 @@ class Cleared:
 
     tool: Tool
     arguments: Mapping[str, Any]
+    changed: bool = False
+    """Whether a person changed the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +119,21 @@ async def _ask(
             why=verdict.why,
         )
     )
-    approval = await runtime.approver.ask(request, preview, verdict)
+
+    async def revise(arguments: Mapping[str, Any]) -> Revision:
+        revised = _revised(runtime, request, tool, arguments)
+        return Revision(revised, await _preview(tool, revised))
+
+    approval = await runtime.approver.ask(request, preview, verdict, revise)
     if isinstance(approval, Denied):
-        message = storable(approval.message)
-        await runtime.journal.record(
-            ApprovalResolved(call_id=request.call_id, name=request.name, allowed=False, message=message)
-        )
-        return Rejected("denied", message, approval.final)
-    changed = None if approval.arguments is None else dict(approval.arguments)
+        return await _denied(runtime, request, Rejected("denied", storable(approval.message), approval.final))
+    changed: dict[str, Any] | None = None
+    if approval.arguments is not None and approval.arguments != request.arguments:
+        try:
+            changed = _revised(runtime, request, tool, approval.arguments)
+        except ValueError as error:
+            message = f"Not run: the user changed the arguments, and as they are now: {error}"
+            return await _denied(runtime, request, Rejected("denied", storable(message)))
     await runtime.journal.record(
         ApprovalResolved(
             call_id=request.call_id,
@@ -133,7 +143,26 @@ async def _ask(
             arguments=changed,
         )
     )
-    return Cleared(tool, request.arguments if changed is None else changed)
+    return Cleared(tool, request.arguments) if changed is None else Cleared(tool, changed, changed=True)
+
+
+async def _denied(runtime: Runtime, request: ApprovalRequest, rejected: Rejected) -> Rejected:
+    await runtime.journal.record(
+        ApprovalResolved(call_id=request.call_id, name=request.name, allowed=False, message=rejected.message)
+    )
+    return rejected
+
+
+def _revised(
+    runtime: Runtime, request: ApprovalRequest, tool: Tool, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Arguments that a person wrote, as the tool wants them. Raises ValueError where they do not fit, or where the
+    rules forbid such a call."""
+    revised = tool.validate(arguments)
+    verdict = runtime.approver.judge(replace(request, arguments=revised))
+    if isinstance(verdict, Refused):
+        raise ValueError(verdict.message)
+    return revised
 
 
 async def _preview(tool: Tool, arguments: Mapping[str, Any]) -> Preview | None:

@@ -124,6 +124,7 @@ async def _run(runtime: Runtime, call: ToolCall, cleared: Cleared) -> Observed:
         lambda text: journal.show(ToolOutput(call.id, text)),
         journal.record,
     )
+    note = _changed_by_user(arguments) if cleared.changed else ""
     error_type: ErrorType | None
     try:
         result, error_type = await _attempts(runtime, tool, call, arguments, context)
@@ -132,9 +133,9 @@ async def _run(runtime: Runtime, call: ToolCall, cleared: Cleared) -> Observed:
             f"Started, then interrupted by {runtime.stopped_by} before it finished. "
             "It may have had part of its effect."
         )
-        await _finish(runtime, call, ToolResult(text, ok=False), "interrupted", started)
+        await _finish(runtime, call, ToolResult(text, ok=False), "interrupted", started, note)
         raise
-    observation = await _finish(runtime, call, result, error_type, started)
+    observation = await _finish(runtime, call, result, error_type, started, note)
     fatal = result.fatal or (not result.ok and tool.on_failure == "fail")
     return Observed(
         call, json.dumps(arguments, sort_keys=True, ensure_ascii=False, default=str), observation, fatal
@@ -175,9 +176,21 @@ async def _attempts(
         wait *= 2
 
 
+def _changed_by_user(arguments: Mapping[str, Any]) -> str:
+    """The model has to know that what ran is not what it proposed."""
+    shown = excerpt(json.dumps(arguments, ensure_ascii=False, default=str), 1000).text
+    return f"[The user changed the arguments of this call before it ran: {shown}]\n"
+
+
 async def _finish(
-    runtime: Runtime, call: ToolCall, result: ToolResult, error_type: ErrorType | None, started: float
+    runtime: Runtime,
+    call: ToolCall,
+    result: ToolResult,
+    error_type: ErrorType | None,
+    started: float,
+    note: str,
 ) -> Observation:
+    """`note` is said before the result."""
     # Before it is cut: half of a credential could not be told from other text.
     content = runtime.journal.redact(storable(result.content)) or "(no output)"
     stored: str | None = None
@@ -189,6 +202,7 @@ async def _finish(
         ).text
     if not result.ok:
         shown = f"Error: {shown}"
+    shown = storable(note) + shown
     await runtime.journal.record(
         ToolFinished(
             call_id=call.id,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from core.policies import call, policy, resolve, shell
@@ -16,6 +18,8 @@ from agent_chat.core.approval import (
     NeedsPerson,
     Preview,
     Refused,
+    Revise,
+    Revision,
 )
 from agent_chat.core.modes import PLAN_MESSAGE, Mode
 from agent_chat.core.observation import Effect
@@ -31,10 +35,20 @@ class Answering:
     proposed: list[str | None] = field(default_factory=list[str | None])
 
     async def ask(
-        self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson, rule: str | None
+        self,
+        request: ApprovalRequest,
+        preview: Preview | None,
+        verdict: NeedsPerson,
+        rule: str | None,
+        revise: Revise,
     ) -> Approval:
         self.proposed.append(rule)
         return self.answer
+
+
+async def unrevised(arguments: Mapping[str, Any]) -> Revision:
+    """What changed arguments would do: nothing changes them here."""
+    return Revision(arguments, None)
 
 
 def verdict_of_write(rule: str, path: str, kind: str = "allow") -> str:
@@ -209,7 +223,7 @@ async def test_nobody_denies_and_names_what_would_allow() -> None:
         judged = policy(**rules)  # type: ignore[arg-type]
         verdict = judged.judge(request)
         assert isinstance(verdict, NeedsPerson)
-        answer = await judged.ask(request, None, verdict)
+        answer = await judged.ask(request, None, verdict, unrevised)
         assert isinstance(answer, Denied)
         assert not answer.final
         return answer.message
@@ -229,7 +243,7 @@ async def test_on_denied_stop_makes_denials_final() -> None:
     assert refused.final
     verdict = judged.judge(WRITE)
     assert isinstance(verdict, NeedsPerson)
-    assert (await judged.ask(WRITE, None, verdict)) == Denied(
+    assert (await judged.ask(WRITE, None, verdict, unrevised)) == Denied(
         "Denied: it has effects (write), and nobody can be asked here. To allow it, the user starts the "
         "program with --allow 'write_file(./a.py)'.",
         final=True,
@@ -240,7 +254,7 @@ async def test_yes_for_the_session_allows_the_like_from_then_on() -> None:
     person = Answering(Approved("session"))
     remembered: list[str] = []
     judged = policy(person=person, remembered=remembered)
-    await judged.ask(shell("pytest -x"), None, NeedsPerson())
+    await judged.ask(shell("pytest -x"), None, NeedsPerson(), unrevised)
     assert person.proposed == ["shell(pytest *)"]
     assert judged.judge(shell("pytest tests")) == Allowed("allow shell(pytest *)")
     assert [(rule.source, str(rule)) for rule in judged.rules] == [("session", "allow shell(pytest *)")]
@@ -251,7 +265,7 @@ async def test_always_is_remembered_as_the_user_changed_it() -> None:
     remembered: list[str] = []
     person = Answering(Approved("always", rule="shell(pytest tests/unit *)"))
     judged = policy(person=person, remembered=remembered)
-    await judged.ask(shell("pytest -x"), None, NeedsPerson())
+    await judged.ask(shell("pytest -x"), None, NeedsPerson(), unrevised)
     assert remembered == ["shell(pytest tests/unit *)"]
     assert isinstance(judged.judge(shell("pytest -x")), NeedsPerson)
 
@@ -260,7 +274,7 @@ async def test_a_yes_that_makes_no_rule_holds_once() -> None:
     remembered: list[str] = []
     for answer, line in ((Approved("always"), "a; b"), (Approved("always", rule="shell("), "make")):
         judged = policy(person=Answering(answer), remembered=remembered)
-        assert await judged.ask(shell(line), None, NeedsPerson()) == answer
+        assert await judged.ask(shell(line), None, NeedsPerson(), unrevised) == answer
         assert judged.rules == ()
     assert remembered == []
 

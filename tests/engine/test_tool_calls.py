@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from support.engine import FakeTool, ManualClock, bench, call, echo, settle, violations
@@ -14,6 +16,8 @@ from agent_chat.core.approval import (
     Denied,
     NeedsPerson,
     Preview,
+    Refused,
+    Revise,
     Verdict,
 )
 from agent_chat.core.events import (
@@ -205,7 +209,9 @@ class _Answers:
     def judge(self, request: ApprovalRequest) -> Verdict:
         return NeedsPerson("a test asks")
 
-    async def ask(self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson) -> Approval:
+    async def ask(
+        self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson, revise: Revise
+    ) -> Approval:
         assert preview is not None
         self.requests.append(request)
         return self.approval
@@ -219,10 +225,105 @@ async def test_the_approver_may_change_the_arguments() -> None:
         approver=_Answers(Approved(arguments={"path": "b"})),
     )
     await b.session.turn("hi")
-    assert b.tool_texts() == ["wrote b"]
+    assert b.tool_texts() == [
+        '[The user changed the arguments of this call before it ran: {"path": "b"}]\nwrote b'
+    ]
     [asked], [resolved] = b.sink.of(ApprovalRequested), b.sink.of(ApprovalResolved)
     assert (asked.arguments, asked.why) == ({"path": "a"}, "a test asks")
     assert (resolved.allowed, resolved.arguments) == (True, {"path": "b"})
+
+
+class _Unchecked(_Answers):
+    """Lets anything run with the arguments it likes; one path is forbidden by a rule."""
+
+    def judge(self, request: ApprovalRequest) -> Verdict:
+        if request.arguments.get("path") == "x":
+            return Refused("Denied: the rule deny write(x) says so.")
+        return NeedsPerson("a test asks")
+
+
+class _Revises(_Unchecked):
+    """A person who changes the arguments, sees what that would do, and says yes."""
+
+    def __init__(self, *changes: dict[str, Any]) -> None:
+        super().__init__(Approved())
+        self.changes = changes
+        self.told: list[str] = []
+
+    async def ask(
+        self, request: ApprovalRequest, preview: Preview | None, verdict: NeedsPerson, revise: Revise
+    ) -> Approval:
+        arguments = None
+        for change in self.changes:
+            try:
+                revised = await revise(change)
+            except ValueError as error:
+                self.told.append(str(error))
+            else:
+                assert revised.preview is not None
+                self.told.append(revised.preview.text)
+                arguments = revised.arguments
+        return Approved(arguments=arguments)
+
+
+def _writing() -> tuple[FakeTool, ScriptedModel]:
+    write = FakeTool(
+        "write", lambda arguments: f"wrote {arguments['path']}", effect="write", required=("path",)
+    )
+    return write, ScriptedModel(calls(call("c1", "write", '{"path": "a"}')), text("ok"))
+
+
+async def test_changed_arguments_are_checked_by_the_tool_and_by_the_rules() -> None:
+    write, model = _writing()
+    approver = _Revises({}, {"path": "x"}, {"path": "b"})
+    b = bench(model, write, approver=approver)
+    await b.session.turn("hi")
+    assert approver.told == [
+        "missing argument 'path'",
+        "Denied: the rule deny write(x) says so.",
+        "would do write",
+    ]
+    [told] = b.tool_texts()
+    assert told.endswith("\nwrote b")
+
+
+@pytest.mark.parametrize("changed", [{}, {"path": "x"}])
+async def test_changed_arguments_that_nobody_checked_are_checked_before_they_run(
+    changed: dict[str, Any],
+) -> None:
+    write, model = _writing()
+    b = bench(model, write, approver=_Unchecked(Approved(arguments=changed)))
+    await b.session.turn("hi")
+    assert write.contexts == []
+    [rejected], [resolved] = b.sink.of(IntentRejected), b.sink.of(ApprovalResolved)
+    assert rejected.reason == "denied"
+    assert not resolved.allowed
+    assert "the user changed the arguments" in b.tool_texts()[0]
+
+
+async def test_arguments_that_were_edited_into_the_same_are_not_changed() -> None:
+    write, model = _writing()
+    b = bench(model, write, approver=_Answers(Approved(arguments={"path": "a"})))
+    await b.session.turn("hi")
+    assert b.tool_texts() == ["wrote a"]
+    assert b.sink.of(ApprovalResolved)[0].arguments is None
+
+
+async def test_r47_credentials_in_results_and_arguments_are_masked_for_all_but_the_tool() -> None:
+    seen: list[Any] = []
+
+    def run(arguments: Mapping[str, Any]) -> str:
+        seen.append(arguments["text"])
+        return "OPENAI_API_KEY=sk-TEST456\nPATH=/bin" + " " * 20_000
+
+    tool = FakeTool("env", run)
+    model = ScriptedModel(calls(call("c1", "env", '{"text": "use sk-TEST456"}')), text("ok"))
+    b = bench(model, tool)
+    await b.session.turn("my key is sk-TEST456")
+    assert seen == ["use sk-TEST456"]
+    assert b.tool_texts()[0].startswith("OPENAI_API_KEY=[masked]\nPATH=/bin")
+    kept = "".join(entry.to_json() for entry in b.sink.entries) + str(b.results.texts) + str(model.queries)
+    assert "TEST456" not in kept
 
 
 async def test_a_final_denial_fails_the_turn() -> None:
