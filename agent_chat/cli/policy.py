@@ -10,6 +10,7 @@ from agent_chat.cli.remembered import RememberedRules
 from agent_chat.cli.settings_tree import Source
 from agent_chat.cli.trust import NoHome, user_config_folder
 from agent_chat.core.errors import UserError
+from agent_chat.core.modes import vouch_for_none
 from agent_chat.core.permissions import Person, RulePolicy
 from agent_chat.core.rules import VERDICTS, Resolve, Rule, RuleSource, parse_rule
 
@@ -31,8 +32,10 @@ def open_policy(
     *,
     sandboxed: bool,
     on_problem: Callable[[str], None],
+    vouches: Callable[[str], bool] = vouch_for_none,
 ) -> RulePolicy:
-    """The policy under these settings. `sandboxed`: whether commands run in a sandbox. Raises UserError."""
+    """The policy under these settings. `sandboxed`: whether commands run in a sandbox; `vouches`: whether the
+    user believes what a tool of somebody else's says of its effect. Raises UserError."""
     settings = loaded.agent.permissions
     remembered = remembered_rules(loaded)
 
@@ -53,6 +56,7 @@ def open_policy(
         sandboxed=sandboxed,
         on_denied=settings.on_denied,
         remember=remember,
+        vouches=vouches,
     )
 
 

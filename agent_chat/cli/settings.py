@@ -128,12 +128,26 @@ class ToolSettings(_Section):
         "read_file",
         "list_files",
         "search_text",
+        "write_file",
+        "edit_file",
         "shell",
         "read_result",
         "ask_user",
         "end_chat",
+        "mcp__*",
     )
-    """The tools that the model may call, by name. Nothing else is allowed."""
+    """The tools that the model may call, by name; `mcp__NAME__*` is all that an MCP server has. Nothing else
+    is allowed."""
+
+
+class McpSettings(_Section):
+    """MCP servers; see docs/mcp.md. Which there are stands in `mcp.json`."""
+
+    start_timeout: Seconds = 10.0
+    """Seconds until a server must be ready, where its entry says nothing else."""
+    max_characters: CountOrZero = 50_000
+    """Characters that the descriptions of all their tools may take of every request, about 10 % of a context
+    of 128,000 tokens. Beyond it the model is given `find_tools`, and what that finds."""
 
 
 _LATER_RUN = ("**/.git/**", "**/.agent-chat/**", ".mcp.json")
@@ -218,6 +232,8 @@ class AgentSettings(_Section):
     """How models are asked."""
     tools: ToolSettings = ToolSettings.model_construct()
     """Which tools a session has."""
+    mcp: McpSettings = McpSettings.model_construct()
+    """MCP servers."""
     permissions: PermissionSettings = PermissionSettings.model_construct()
     """What may run without asking."""
     sandbox: SandboxSettings = SandboxSettings.model_construct()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from agent_chat.cli.settings_file import Mistake
@@ -123,7 +124,7 @@ def _allowed(agent: Node, wanted: Node, warnings: list[str]) -> Node:
     permitted = {node.value for node in allow.value if isinstance(node.value, str)}
     kept: list[Node] = []
     for node in wanted.value:
-        if node.value in permitted:
+        if any(fnmatchcase(str(node.value), name) for name in permitted):
             kept.append(node)
         else:
             warnings.append(

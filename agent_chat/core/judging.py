@@ -52,7 +52,7 @@ def judge(request: ApprovalRequest, rules: Sequence[Rule], setting: Setting, res
         inside = kind == "path" and resolve(str(request.arguments.get(name) or ".")) is not None
     if found.verdict == "deny" or (found.verdict == "ask" and found.rule is not None):
         return _under_mode(found, request, setting) if found.verdict == "ask" else found
-    mode = by_mode(setting, request.effect, inside=inside, vouched=not request.name.startswith("mcp__"))
+    mode = by_mode(setting, request.effect, inside=inside, vouched=_is_vouched(request, setting))
     if mode.verdict == "deny":
         return replace(found, verdict="deny", why=mode.why, rule=None)
     if found.verdict == "ask" or (found.verdict == "allow" and found.rule is not None):
@@ -60,9 +60,14 @@ def judge(request: ApprovalRequest, rules: Sequence[Rule], setting: Setting, res
     return replace(found, verdict=mode.verdict, why=mode.why)
 
 
+def _is_vouched(request: ApprovalRequest, setting: Setting) -> bool:
+    """Whether somebody whom the user believes says what effect the call has."""
+    return not request.name.startswith("mcp__") or setting.vouches(request.name)
+
+
 def _under_mode(found: Judgment, request: ApprovalRequest, setting: Setting) -> Judgment:
     """A rule that asks does not open what the mode forbids."""
-    mode = by_mode(setting, request.effect, inside=True, vouched=not request.name.startswith("mcp__"))
+    mode = by_mode(setting, request.effect, inside=True, vouched=_is_vouched(request, setting))
     return replace(found, verdict="deny", why=mode.why, rule=None) if mode.verdict == "deny" else found
 
 

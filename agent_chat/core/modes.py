@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -18,6 +19,11 @@ PLAN_MESSAGE = (
 )
 
 
+def vouch_for_none(tool: str) -> bool:
+    """Where the user vouches for nobody else's tools."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a mode goes by besides the call."""
@@ -25,6 +31,8 @@ class Setting:
     mode: Mode
     sandboxed: bool
     """Whether commands run in a sandbox."""
+    vouches: Callable[[str], bool] = vouch_for_none
+    """Whether the user vouches for what a tool of somebody else's says of its effect."""
 
 
 @dataclass(frozen=True, slots=True)

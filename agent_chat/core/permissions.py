@@ -19,7 +19,7 @@ from agent_chat.core.approval import (
     Verdict,
 )
 from agent_chat.core.judging import Judgment, judge
-from agent_chat.core.modes import PLAN_MESSAGE, Mode, Setting
+from agent_chat.core.modes import PLAN_MESSAGE, Mode, Setting, vouch_for_none
 from agent_chat.core.observation import Effect
 from agent_chat.core.rules import Resolve, Rule, parse_rule
 from agent_chat.core.suggestions import suggest_rule
@@ -98,7 +98,7 @@ class RulePolicy:
     """The `Approver` of rules: deny beats ask beats allow, whoever wrote them; the mode decides the rest.
 
     `sandboxed`: commands run in a sandbox. `remember` keeps a rule that a person allowed for always; it must
-    not raise.
+    not raise. `vouches`: whether the user believes what a tool of somebody else's says of its effect.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class RulePolicy:
         sandboxed: bool = False,
         on_denied: OnDenied = "continue",
         remember: Callable[[str], None] = _forget,
+        vouches: Callable[[str], bool] = vouch_for_none,
     ) -> None:
         self._rules = tuple(rules)
         self._person = person
@@ -119,6 +120,7 @@ class RulePolicy:
         self.sandboxed = sandboxed
         self._on_denied: OnDenied = on_denied
         self._remember = remember
+        self._vouches = vouches
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -133,7 +135,7 @@ class RulePolicy:
 
     def explain(self, request: ApprovalRequest) -> Judgment:
         """What is decided of a call, by what, and why."""
-        return judge(request, self._rules, Setting(self.mode, self.sandboxed), self._resolve)
+        return judge(request, self._rules, Setting(self.mode, self.sandboxed, self._vouches), self._resolve)
 
     def hides(self, tool: str) -> bool:
         """Whether nothing could allow this tool: the model need not be offered it."""
