@@ -11,7 +11,7 @@ from agent_chat.core.errors import UserError
 from agent_chat.core.messages import SystemMessage
 from agent_chat.core.outcome import CancelReason
 from agent_chat.sessions.store import SessionStore
-from agent_chat.ui.commands import SessionInfo, ToolInfo
+from agent_chat.ui.commands import ServerInfo, SessionInfo, ToolInfo
 
 SHOWN_SESSIONS = 20
 
@@ -53,6 +53,17 @@ class SessionControls:
         found = ((spec, toolbox.get(spec.name)) for spec in toolbox.specs())
         return [ToolInfo(spec.name, tool.effect, spec.description) for spec, tool in found if tool]
 
+    def mcp(self) -> Sequence[ServerInfo]:
+        servers = self.opened.servers
+        if servers is None:
+            return ()
+        return [
+            ServerInfo(
+                info.name, info.state, info.reason, info.where, tuple(tool.spec.name for tool in info.tools)
+            )
+            for info in servers.infos()
+        ]
+
     def spent(self) -> Spent:
         return self.opened.session.runtime.journal.state.session_spent
 
@@ -72,6 +83,19 @@ class SessionControls:
             SessionInfo(summary.id, summary.started, summary.turns, summary.title)
             for summary in store.list(SHOWN_SESSIONS)
         ]
+
+    def undo(self, *, force: bool) -> str:
+        from agent_chat.cli.undo import take_back
+
+        session = self.opened.session
+        taken = take_back(
+            session.runtime.journal.state.changes,
+            self.opened.sessions.contents,
+            force=force,
+            how="/undo force",
+        )
+        session.record_soon(taken.event)
+        return taken.told
 
     def resume(self, session_id: str) -> None:
         wanted = self.opened.sessions.resolve(session_id)

@@ -67,6 +67,10 @@ class SharedOptions:
         typer.Option("-t", "--tool", metavar="NAME", help="Allow this tool and no others; repeatable."),
     ] = None
     no_tools: Annotated[bool, typer.Option("--no-tools", help="Offer the model no tools.")] = False
+    mcp_config: Annotated[
+        list[str] | None,
+        typer.Option("--mcp-config", metavar="FILE", help="Use the MCP servers of this file; repeatable."),
+    ] = None
     allow: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,6 +85,9 @@ class SharedOptions:
         ModeChoice | None,
         typer.Option("--mode", help="What runs without a rule; default: ask before anything with effects."),
     ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done, and do nothing but read.")
+    ] = False
     workspace: Annotated[
         str | None,
         typer.Option("--workspace", metavar="DIR", help="The folder that tools may see; default: this one."),

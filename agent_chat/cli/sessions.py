@@ -77,6 +77,25 @@ def show(
         typer.echo("\n" + "\n".join(_turn_lines(turn)))
 
 
+@app.command()
+def undo(
+    session: Annotated[
+        str, typer.Argument(metavar="ID", help="The id of a session, its beginning, or its last part.")
+    ],
+    last: Annotated[int, typer.Option("--last", min=1, metavar="N", help="The last so many changes.")] = 1,
+    all_: Annotated[bool, typer.Option("--all", help="All changes of the session.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where something else changed the file since.")
+    ] = False,
+) -> None:
+    """Take back what tools changed in files, the last change first."""
+    from agent_chat.cli.undo import take_back_past
+
+    with _store() as store:
+        for told in take_back_past(store, store.resolve(session), None if all_ else last, force=force):
+            typer.echo(told)
+
+
 @contextmanager
 def _store() -> "Generator[SessionStore]":
     from agent_chat.sessions.store import open_store

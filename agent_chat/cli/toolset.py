@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_chat.cli.load_settings import Loaded
 from agent_chat.core.errors import UserError
-from agent_chat.core.ports import Clock, ResultStore
+from agent_chat.core.ports import Clock, ContentStore, ResultStore
 from agent_chat.sandbox.confinement import Sandbox, SandboxUnavailable, choose
 from agent_chat.sandbox.environment import tool_environment
 from agent_chat.sandbox.profile import standard_profile
@@ -24,7 +24,7 @@ def open_sandbox(loaded: Loaded, workspace: Path) -> Sandbox:
     """What commands run in. Raises UserError where the confinement of the settings is not to be had."""
     settings = loaded.agent.sandbox
     profile = standard_profile(
-        workspace, loaded.environ, network=settings.network, hidden=_own_folders(loaded)
+        workspace, loaded.environ, network=settings.network, hidden=own_folders(loaded)
     )
     if settings.confinement == "auto":
         return Sandbox(profile)  # chosen when it is first needed
@@ -36,26 +36,35 @@ def open_sandbox(loaded: Loaded, workspace: Path) -> Sandbox:
 
 
 def builtin_tools(
-    workspace: Path, sandbox: Sandbox, ask: Ask, results: ResultStore, clock: Clock, loaded: Loaded
+    workspace: Path,
+    sandbox: Sandbox,
+    ask: Ask,
+    results: ResultStore,
+    contents: ContentStore,
+    clock: Clock,
+    loaded: Loaded,
 ) -> NamedToolbox:
-    """Every tool that the program brings, before the allow-list."""
+    """Every tool that the program brings, before the allow-list. `contents` keeps what changed files held."""
     from agent_chat.tools.builtin.calc import calc_tools
     from agent_chat.tools.builtin.chat import chat_tools
     from agent_chat.tools.builtin.clock import clock_tools
+    from agent_chat.tools.builtin.edit import edit_tools
     from agent_chat.tools.builtin.files import file_tools
     from agent_chat.tools.builtin.results import result_tools
     from agent_chat.tools.builtin.search import search_tools
     from agent_chat.tools.builtin.shell import shell_tool
+    from agent_chat.tools.seen import SeenFiles
     from agent_chat.tools.toolbox import ToolRegistry
     from agent_chat.tools.workspace import Workspace
 
-    space = Workspace(workspace)
+    space, seen = Workspace(workspace), SeenFiles()
     return ToolRegistry(
         (
             *clock_tools(clock),
             *calc_tools(),
-            *file_tools(space),
+            *file_tools(space, seen),
             *search_tools(space),
+            *edit_tools(space, contents, seen),
             shell_tool(space, sandbox, _environment(loaded)),
             *result_tools(results),
             *chat_tools(ask),
@@ -71,7 +80,7 @@ def _environment(loaded: Loaded) -> dict[str, str]:
     return tool_environment(loaded.environ, pass_env=loaded.agent.sandbox.pass_env, secrets=keys)
 
 
-def _own_folders(loaded: Loaded) -> list[Path]:
+def own_folders(loaded: Loaded) -> list[Path]:
     """Where sessions and settings are kept: nothing that a command should see."""
     from agent_chat.cli.trust import NoHome, user_config_folder
     from agent_chat.sessions.folder import NoFolder, state_folder

@@ -12,6 +12,8 @@ from agent_chat import __version__
 from agent_chat.cli import collector
 from agent_chat.cli.choose_model import Choice, choose_model
 from agent_chat.cli.load_settings import Loaded, load_settings
+from agent_chat.cli.mcp_files import named_by
+from agent_chat.cli.mcp_servers import MCP_PREFIX, open_servers, started, with_servers
 from agent_chat.cli.options import SharedOptions
 from agent_chat.cli.policy import open_policy
 from agent_chat.cli.settings_layers import Options
@@ -19,7 +21,7 @@ from agent_chat.cli.toolset import Ask, builtin_tools, open_sandbox
 from agent_chat.core.errors import UserError
 from agent_chat.core.model import Query
 from agent_chat.core.permissions import Nobody, Person, RulePolicy
-from agent_chat.core.ports import ChatModel, EventSink, Toolbox
+from agent_chat.core.ports import Approver, ChatModel, EventSink, Toolbox
 from agent_chat.engine.clock import SystemClock
 from agent_chat.engine.journal import Journal
 from agent_chat.engine.runtime import Runtime
@@ -30,6 +32,7 @@ from agent_chat.sessions.store import MemorySessions, OpenLog, Sessions, open_se
 from agent_chat.ui.shown import Verbosity
 
 if TYPE_CHECKING:
+    from agent_chat.tools.mcp.toolbox import McpToolbox
     from agent_chat.tools.toolbox import NamedToolbox
 
 
@@ -102,6 +105,14 @@ class Models:
         """Another model. Raises UserError where there is none of this name."""
         return self._build(name, (), None)
 
+    def is_embedded(self, choice: Choice) -> bool:
+        """Whether it is this machine itself that answers, under whatever name."""
+        from agent_chat.local.catalog import is_local
+
+        deployments = self._loaded.model_config().deployments(choice.model)
+        names = [str(deployment.litellm_params.get("model")) for deployment in deployments]
+        return any(map(is_local, names or [choice.model]))
+
     def names(self) -> Sequence[str]:
         return self._loaded.model_config().names()
 
@@ -139,6 +150,8 @@ class Opened:
     choice: Choice
     sandbox: Sandbox
     resumed: bool
+    servers: McpToolbox | None = None
+    """MCP servers; None where there are none."""
 
     async def warm(self) -> None:
         """Prepares the model while the user types: loads what is heavy, reads the prefix."""
@@ -146,7 +159,9 @@ class Opened:
         await runtime.model.warm(Query(runtime.journal.messages(), runtime.toolbox.specs()))
 
     async def close(self) -> None:
-        """Frees the model, the log and the database."""
+        """Ends the servers; frees the model, the log and the database."""
+        if self.servers is not None:
+            await self.servers.close()
         await self.session.runtime.model.close()
         self.log.close()
         self.sessions.close()
@@ -160,10 +175,13 @@ async def open_session(
     ask: Ask,
     on_problem: Callable[[str], None],
     person: Person | None = None,
+    *,
+    wait_for_servers: bool = True,
 ) -> Opened:
     """Opens a new session, or the one that the options name. Raises UserError; then nothing was begun.
 
-    `person` approves what the rules leave to somebody; None where nobody can be asked.
+    `person` approves what the rules leave to somebody; None where nobody can be asked. `wait_for_servers`:
+    until every MCP server is ready or has failed; else their tools join when they are.
     """
     workspace = workspace_of(options)
     clock = SystemClock()
@@ -172,33 +190,50 @@ async def open_session(
     past = _past(sessions, options, workspace)
     model, choice = await models.main()
     sandbox = open_sandbox(loaded, workspace)
+
+    def vouches(name: str) -> bool:
+        return servers is not None and servers.vouches(name)
+
     policy = open_policy(
         loaded,
         workspace,
         person or Nobody(loaded.agent.permissions.on_denied),
         sandboxed=loaded.agent.permissions.mode == "auto" and sandbox.confinement.kind != "none",
         on_problem=on_problem,
+        vouches=vouches,
     )
+    files = named_by(options.mcp_config, options.config, loaded, workspace)
+    servers = open_servers(files, loaded, policy.hides, on_problem)
+    approver: Approver
     toolbox = _allowed(
-        builtin_tools(workspace, sandbox, ask, sessions.results, clock, loaded), loaded, policy
+        builtin_tools(workspace, sandbox, ask, sessions.results, sessions.contents, clock, loaded),
+        loaded,
+        policy,
     )
+    toolbox, approver = with_servers(toolbox, servers), policy
+    if options.dry_run:
+        from agent_chat.tools.dry_run import DryRun, NothingToApprove
+
+        toolbox, approver = DryRun(toolbox, vouches), NothingToApprove(policy)
     log, entries = sessions.resume(past) if past else (sessions.create(clock.now()), ())
     runtime = Runtime(
         model=model,
         toolbox=toolbox,
-        approver=policy,
+        approver=approver,
         results=sessions.results,
         clock=clock,
         rules=loaded.agent.to_rules(),
         journal=Journal(log.session_id, InOrder(log, *faces, on_problem=on_problem), clock),
     )
     session = Session(runtime)
-    if past:
-        await session.resume(entries, __version__, options.system)
-    else:
-        await session.start(SessionInfo(__version__, str(workspace), loaded.system_prompt()))
+    async with started(servers, wait=wait_for_servers):
+        if past:
+            await session.resume(entries, __version__, options.system, dry_run=options.dry_run)
+        else:
+            system = loaded.system_prompt(embedded=models.is_embedded(choice))
+            await session.start(SessionInfo(__version__, str(workspace), system, options.dry_run))
     collector.resume()  # all that a session needs is loaded
-    return Opened(session, sessions, log, models, choice, sandbox, resumed=bool(past))
+    return Opened(session, sessions, log, models, choice, sandbox, bool(past), servers)
 
 
 def _past(sessions: Sessions, options: SharedOptions, workspace: Path) -> str | None:
@@ -219,7 +254,8 @@ def _allowed(toolbox: NamedToolbox, loaded: Loaded, policy: RulePolicy) -> Toolb
     from agent_chat.tools.toolbox import Allowed
 
     try:
-        named = Allowed(toolbox, loaded.agent.tools.allow)
+        own = (name for name in loaded.agent.tools.allow if not name.startswith(MCP_PREFIX))
+        named = Allowed(toolbox, own)
     except ValueError as error:
         source = loaded.source("agent", "tools", "allow")
         raise UserError(f"{source}: {error}", hint="`agent-chat tools list` lists them.") from error

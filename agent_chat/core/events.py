@@ -4,8 +4,7 @@ An event is a payload; an `Entry` is an event with its place: when, and in which
 iteration. Both survive JSON. A type that this version does not know is kept as `UnknownEvent`.
 """
 
-from __future__ import annotations
-
+# Annotations stay real types: this file is read at every start, and evaluating them takes milliseconds.
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,6 +44,8 @@ class SessionStarted(_Event):
     """The system prompt; byte for byte what every request starts with."""
     model: str
     tools: tuple[str, ...]
+    dry_run: bool = False
+    """Whether tools with effects only say what they would do."""
 
 
 class SessionResumed(_Event):
@@ -54,6 +55,7 @@ class SessionResumed(_Event):
     tools: tuple[str, ...]
     system: str | None = None
     """The new system prompt, where the user gave another one."""
+    dry_run: bool = False
 
 
 class SessionEnded(_Event):

@@ -10,7 +10,20 @@ from agent_chat.core.events import Event
 from agent_chat.core.messages import ToolCall
 from agent_chat.core.redaction import Redactor
 
-_KEPT = frozenset(("type", "extras", "call_id", "idempotency_key", "stored"))
+_KEPT = frozenset(
+    (
+        "type",
+        "extras",
+        "call_id",
+        "idempotency_key",
+        "stored",
+        "workspace",
+        "path",
+        "before",
+        "after",
+        "folders",
+    )
+)
 """Fields that go back to where they came from, byte for byte."""
 
 

@@ -36,6 +36,14 @@ class Journal:
 
     async def record(self, event: Event) -> None:
         """Writes an event. When this returns the sink has it."""
+        await self.tell(self.enter(event))
+
+    async def tell(self, entry: Entry) -> None:
+        """The second half of `record`."""
+        await self._sink.emit(entry)
+
+    def enter(self, event: Event) -> Entry:
+        """The first half of `record`: from now on state and messages know of it."""
         event = redacted(event, self.redact)
         state = self.state
         turn, iteration = state.turn, state.iteration
@@ -51,7 +59,7 @@ class Journal:
         entry = Entry(state.seq + 1, self._clock.now(), self.session_id, turn, iteration, event)
         # Before the sink is awaited: tools that run together also record together.
         self._keep(entry)
-        await self._sink.emit(entry)
+        return entry
 
     def show(self, delta: Delta) -> None:
         """The model's own text is passed on as it comes: what the model was given holds no credential."""

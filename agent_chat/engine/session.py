@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agent_chat.core.events import (
     Entry,
+    Event,
     LeaveReason,
     SessionEnded,
     SessionResumed,
@@ -30,6 +31,7 @@ class SessionInfo:
     program_version: str
     workspace: str
     system: str
+    dry_run: bool = False
 
 
 class Session:
@@ -40,6 +42,7 @@ class Session:
         self._task: asyncio.Task[Outcome] | None = None
         self._cancelled: CancelReason | None = None
         self._steering: list[str] = []
+        self._recording: set[asyncio.Task[None]] = set()
 
     async def start(self, info: SessionInfo) -> None:
         """Begins a new session."""
@@ -50,10 +53,18 @@ class Session:
                 system=info.system,
                 model=self.runtime.model.name,
                 tools=self._tool_names(),
+                dry_run=info.dry_run,
             )
         )
 
-    async def resume(self, entries: Iterable[Entry], program_version: str, system: str | None = None) -> None:
+    async def resume(
+        self,
+        entries: Iterable[Entry],
+        program_version: str,
+        system: str | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> None:
         """Takes up a session where its log ends; `system` replaces its system prompt where given."""
         self.runtime.journal.restore(entries)
         await self.runtime.journal.record(
@@ -62,6 +73,7 @@ class Session:
                 model=self.runtime.model.name,
                 tools=self._tool_names(),
                 system=system,
+                dry_run=dry_run,
             )
         )
 
@@ -88,6 +100,7 @@ class Session:
         started = clock.monotonic()
         self._cancelled = None
         self.runtime.stopped_by = "the user"
+        await self._recorded()
         await journal.record(TurnStarted())
         await journal.record(UserSaid(text=storable(text)))
         self._task = asyncio.create_task(Turn(self.runtime, self._take_steering).run())
@@ -117,8 +130,21 @@ class Session:
         """Says something to the turn that runs; the model hears it at its next iteration."""
         self._steering.append(storable(text))
 
+    def record_soon(self, event: Event) -> None:
+        """For a command of the user's between two turns: holds at once, and is in the log before anything
+        else is."""
+        journal = self.runtime.journal
+        task = asyncio.get_running_loop().create_task(journal.tell(journal.enter(event)))
+        self._recording.add(task)
+        task.add_done_callback(self._recording.discard)
+
     async def end(self, reason: LeaveReason) -> None:
+        await self._recorded()
         await self.runtime.journal.record(SessionEnded(reason=reason))
+
+    async def _recorded(self) -> None:
+        if self._recording:
+            await asyncio.gather(*self._recording)
 
     async def _end_turn(self, outcome: Outcome, seconds: float) -> None:
         spent = self.runtime.journal.state.turn_spent

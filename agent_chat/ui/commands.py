@@ -37,6 +37,20 @@ class SessionInfo:
     title: str
 
 
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """An MCP server."""
+
+    name: str
+    state: str
+    """`starting`, `ready`, `failed` or `closed`."""
+    reason: str
+    """Why it cannot be used, where it cannot."""
+    where: str
+    """Its command or address."""
+    tools: tuple[str, ...]
+
+
 class Controls(Protocol):
     """What a command may ask of the running session. Quick; raises `UserError` and nothing else."""
 
@@ -54,6 +68,10 @@ class Controls(Protocol):
 
     def tools(self) -> Sequence[ToolInfo]: ...
 
+    def mcp(self) -> Sequence[ServerInfo]:
+        """MCP servers, in the order of their files."""
+        ...
+
     def spent(self) -> Spent:
         """What the session took so far."""
         ...
@@ -68,6 +86,11 @@ class Controls(Protocol):
 
     def sessions(self) -> Sequence[SessionInfo]:
         """Past sessions, the latest first."""
+        ...
+
+    def undo(self, *, force: bool) -> str:
+        """Takes the last change of a file back, and says what it did. `UserError` where there is none, or,
+        unless forced, where something else changed the file since."""
         ...
 
     def resume(self, session_id: str) -> None:
@@ -181,6 +204,18 @@ def _tools(controls: Controls, argument: str) -> Reaction:
     )
 
 
+def _mcp(controls: Controls, argument: str) -> Reaction:
+    servers = controls.mcp()
+    if not servers:
+        return _reply("There are no MCP servers in this session.")
+    lines: list[str] = []
+    for server in servers:
+        state = f"{server.state}: {server.reason}" if server.reason else server.state
+        lines += [f"{one_line(server.name)}  {one_line(state)}", f"  {one_line(server.where)}"]
+        lines += [f"    {one_line(tool)}" for tool in server.tools]
+    return _reply(*lines)
+
+
 def _cost(controls: Controls, argument: str) -> Reaction:
     spent = controls.spent()
     parts = [
@@ -216,6 +251,12 @@ def _sessions(controls: Controls, argument: str) -> Reaction:
     return _reply(*(lines or ["There are no past sessions."]))
 
 
+def _undo(controls: Controls, argument: str) -> Reaction:
+    if argument not in ("", "force"):
+        return _failed("/undo takes nothing behind it but the word force.")
+    return _reply(controls.undo(force=argument == "force"))
+
+
 def _resume(controls: Controls, argument: str) -> Reaction:
     if not argument:
         return _failed("/resume needs the id of a session; /sessions lists them.")
@@ -242,10 +283,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("clear", "", "clears the screen; the conversation stays", _clear),
     Command("model", "[NAME]", "shows the model, or uses another one from the next message on", _model),
     Command("tools", "", "lists what the model may call", _tools),
+    Command("mcp", "", "lists MCP servers, their state and their tools", _mcp),
     Command("cost", "", "what this session took so far", _cost),
     Command("budget", "", "the limits, and how far they are used up", _budget),
     Command("system", "", "shows the system prompt", _system),
     Command("sessions", "", "lists past sessions", _sessions),
+    Command("undo", "[force]", "takes the last change of a file back; again, the one before", _undo),
     Command("resume", "ID", "goes on with another session in place of this one", _resume),
     Command("verbose", "", "shows more of what happens, or less again", _verbose),
 )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_chat.core.budget import LimitUse, format_amount
-from agent_chat.core.events import ApprovalRequested, ChangeUndone, FileChanged, LimitWarning, TurnEnded
+from agent_chat.core.events import ApprovalResolved, ChangeUndone, FileChanged, LimitWarning, TurnEnded
 from agent_chat.core.model import Usage
 from agent_chat.core.observation import Rejection
 from agent_chat.core.outcome import StopReason
-from agent_chat.ui.sanitize import one_line, visible
+from agent_chat.ui.sanitize import one_line, revealed, visible
 
 HINTS: dict[StopReason, str] = {
     "final_answer": "",
@@ -117,14 +117,11 @@ def limit_warning(warning: LimitWarning) -> str:
     return f"{share} % of the {use.describe(warning.scope)} is used: {used}."
 
 
-def approval(event: ApprovalRequested) -> str:
-    """What is asked of a person, with exactly what would run."""
-    why = f" ({one_line(event.why)})" if event.why else ""
-    text = f"May this run?{why} {call_line(event.name, event.arguments, 2000)}"
-    if event.preview is None:
-        return text
-    where = f"\n{one_line(event.preview.where)}" if event.preview.where else ""
-    return f"{text}{where}\n{visible(event.preview.text)}"
+def approved(event: ApprovalResolved) -> str:
+    """How far a yes goes, where it is more than to this call as it was proposed; else empty."""
+    lasts = {"once": "", "session": " for this session", "always": " always"}[event.duration]
+    changed = ", with changed arguments" if event.arguments is not None else ""
+    return f"{one_line(event.name)} allowed{lasts}{changed}" if lasts or changed else ""
 
 
 def change(event: FileChanged | ChangeUndone) -> str:
@@ -136,6 +133,14 @@ def change(event: FileChanged | ChangeUndone) -> str:
     return f"{path}: {new}+{event.added:,} -{event.removed:,}; /undo takes it back"
 
 
+def dry_run(calls: Sequence[str]) -> str:
+    """What a turn would have done. `calls`: one line each."""
+    if not calls:
+        return "Dry run: nothing would have been done."
+    lines = (f"{number}. {call}" for number, call in enumerate(calls, start=1))
+    return "\n".join(["Dry run: nothing was done. This would have been:", *lines])
+
+
 def call_line(name: str, arguments: Mapping[str, Any], limit: int) -> str:
     """`read_file(path="a.txt", lines=3)`; each value is cut so that the line is about `limit` long."""
     room = max(12, (limit - len(name)) // max(1, len(arguments)))
@@ -145,7 +150,7 @@ def call_line(name: str, arguments: Mapping[str, Any], limit: int) -> str:
 
 def result_text(content: str, *, lines: int, columns: int) -> str:
     """The first lines of a tool's result, each cut; says how many more there are."""
-    shown = [cut(line.rstrip(), columns) for line in visible(content).strip("\n").split("\n")]
+    shown = [cut(line.rstrip(), columns) for line in revealed(content).strip("\n").split("\n")]
     if len(shown) <= lines:
         return "\n".join(shown)
     return "\n".join([*shown[:lines], f"... {count(len(shown) - lines, 'more line')}"])

@@ -52,11 +52,13 @@ class View:
     `status` says what runs right now, in a few words; empty between turns.
     """
 
-    def __init__(self, *, conversation: bool, verbose: bool = False) -> None:
-        """`conversation`: there may be a next message. `verbose`: longer results."""
+    def __init__(self, *, conversation: bool, verbose: bool = False, asks: bool = False) -> None:
+        """`conversation`: there may be a next message. `verbose`: longer results. `asks`: the face itself
+        puts to its user what has to be approved."""
         self.status = ""
         self.verbose = verbose
         self._conversation = conversation
+        self._asks = asks
         self._session_id = ""
         self._streaming = False
         """Whether a reply is being written of which some text was shown."""
@@ -67,6 +69,9 @@ class View:
         self._running: dict[str, str] = {}
         """Names of the tools that run, by call id."""
         self._last_failure = ""
+        self._dry_run = False
+        self._would_do: dict[str, str] = {}
+        """Calls of the turn that a dry run withheld, by id."""
 
     def delta(self, delta: Delta) -> tuple[Shown, ...]:
         match delta:
@@ -99,6 +104,7 @@ class View:
                 return [Note("user", visible(event.text))]
             case TurnStarted():
                 self._replied, self._heard = [], False
+                self._would_do = {}
                 self.status = "starting"
                 return []
             case TurnEnded():
@@ -119,11 +125,8 @@ class View:
                 return self._tool(event)
             case FileChanged() | ChangeUndone():
                 return [Note("detail", phrases.change(event))]
-            case ApprovalRequested():
-                return [Note("question", phrases.approval(event))]
-            case ApprovalResolved():
-                verdict = "allowed" if event.allowed else "not allowed"
-                return [Note("notice", f"{one_line(event.name)} {verdict}")]
+            case ApprovalRequested() | ApprovalResolved():
+                return self._approval(event)
             case LimitWarning():
                 return [Note("warning", phrases.limit_warning(event))]
             case CostUnknown():
@@ -141,6 +144,7 @@ class View:
                 assert_never(event)
 
     def _session(self, event: SessionStarted | SessionResumed) -> list[Shown]:
+        self._dry_run = event.dry_run
         verb = "resumed" if isinstance(event, SessionResumed) else "started"
         tools = ", ".join(map(one_line, event.tools)) or "none"
         text = f"session {one_line(self._session_id)} {verb} | {one_line(event.model)} | tools: {tools}"
@@ -198,6 +202,8 @@ class View:
             case ToolStarted():
                 self._running[event.call_id] = event.name
                 self._show_running()
+                if self._dry_run and event.effect != "read":
+                    self._would_do[event.call_id] = phrases.call_line(event.name, event.arguments, 200)
                 limit = 2000 if self.verbose else COLUMNS
                 return [Note("call", phrases.call_line(event.name, event.arguments, limit))]
             case ToolRetried():
@@ -208,11 +214,26 @@ class View:
             case ToolFinished():
                 self._running.pop(event.call_id, None)
                 self._show_running()
+                if not event.ok:
+                    self._would_do.pop(event.call_id, None)
                 return [self._result(event)]
             case IntentRejected():
                 reason = phrases.REJECTIONS[event.reason]
                 content = phrases.cut(one_line(event.content), COLUMNS)
                 return [Note("failure", f"{one_line(event.name)} not run ({reason}): {content}")]
+
+    def _approval(self, event: ApprovalRequested | ApprovalResolved) -> list[Shown]:
+        """What is refused is told with the call that did not run, what is allowed with the one that runs."""
+        match event:
+            case ApprovalRequested():
+                self.status = f"waiting for a yes or no to {phrases.cut(one_line(event.name), 60)}"
+                if self._asks:
+                    return []
+                return [Note("call", phrases.call_line(event.name, event.arguments, COLUMNS))]
+            case ApprovalResolved():
+                self._show_running()
+                told = phrases.approved(event) if event.allowed else ""
+                return [Note("notice", told)] if told else []
 
     def _show_running(self) -> None:
         names = ", ".join(phrases.cut(one_line(name), 40) for name in list(self._running.values())[:5])
@@ -240,6 +261,8 @@ class View:
             if self._conversation and not self._heard:
                 text = f"{text}\n{phrases.MESSAGE_KEPT}"
             shown.append(Note(_ENDING_KINDS[event.kind], text))
+        if self._dry_run:
+            shown.append(Note("notice", phrases.dry_run(list(self._would_do.values()))))
         shown.append(Note("closing", phrases.closing(event, self._session_id)))
         return shown
 

@@ -14,7 +14,7 @@ from agent_chat.core.ports import ChatModel, EventSink
 from agent_chat.engine.journal import Journal
 from agent_chat.engine.runtime import Rules, Runtime
 from agent_chat.engine.session import Session
-from agent_chat.ui.commands import SessionInfo, ToolInfo
+from agent_chat.ui.commands import ServerInfo, SessionInfo, ToolInfo
 from agent_chat.ui.shown import Note, NoteKind, Shown
 from agent_chat.ui.stdout import Output
 from agent_chat.ui.view import View
@@ -71,10 +71,13 @@ class FakeControls:
     def __init__(self) -> None:
         self.current = "main"
         self.tool_list: list[ToolInfo] = []
+        self.servers: list[ServerInfo] = []
         self.spent_so_far = Spent()
         self.both_limits = (Limits(), Limits())
         self.past: list[SessionInfo] = []
         self.resumed = ""
+        self.undone = 0
+        self.changed_since = False
 
     def model(self) -> str:
         return self.current
@@ -90,6 +93,9 @@ class FakeControls:
     def tools(self) -> Sequence[ToolInfo]:
         return self.tool_list
 
+    def mcp(self) -> Sequence[ServerInfo]:
+        return self.servers
+
     def spent(self) -> Spent:
         return self.spent_so_far
 
@@ -101,6 +107,12 @@ class FakeControls:
 
     def sessions(self) -> Sequence[SessionInfo]:
         return self.past
+
+    def undo(self, *, force: bool) -> str:
+        if self.changed_since and not force:
+            raise UserError("a.py was changed by something else since.", hint="/undo force does it.")
+        self.undone += 1
+        return "a.py is as it was."
 
     def resume(self, session_id: str) -> None:
         self.resumed = session_id

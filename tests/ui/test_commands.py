@@ -77,6 +77,16 @@ def test_the_system_prompt() -> None:
     assert said("/system") == "You help."
 
 
+def test_taking_a_change_back() -> None:
+    controls = FakeControls()
+    assert said("/undo", controls) == "a.py is as it was."
+    controls.changed_since = True
+    assert said("/undo", controls) == "a.py was changed by something else since.\n/undo force does it."
+    assert said("/undo everything", controls) == "/undo takes nothing behind it but the word force."
+    assert controls.undone == 1
+    assert said("/undo force", controls) == "a.py is as it was."
+
+
 def test_past_sessions_and_going_on_with_one() -> None:
     assert said("/sessions") == "There are no past sessions."
     controls = FakeControls()

@@ -35,7 +35,7 @@ class Hands:
         self.root = root
         self.contents = MemoryContents()
         self.changes: list[FileChanged] = []
-        self.before_writing: Callable[[FileChanged], None] = self.changes.append
+        self.before_writing: Callable[[FileChanged], object] = self.changes.append
         workspace, seen = Workspace(root), SeenFiles()
         self._tools = (*file_tools(workspace, seen), *edit_tools(workspace, self.contents, seen))
 
@@ -132,7 +132,7 @@ async def test_what_changes_between_the_question_and_the_answer_is_refused(hands
 
 async def test_what_changes_while_it_is_written_is_refused(hands: Hands) -> None:
     (hands.root / "a.txt").write_text("one two")
-    hands.before_writing = lambda event: (hands.root / "a.txt").write_text("from elsewhere") and None
+    hands.before_writing = lambda event: (hands.root / "a.txt").write_text("from elsewhere")
     result = await hands.edit("a.txt", "one", "1")
     assert not result.ok
     assert files(hands.root) == {"a.txt": b"from elsewhere"}
