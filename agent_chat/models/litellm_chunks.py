@@ -14,8 +14,8 @@ def plain_chunk(chunk: Any) -> dict[str, Any]:
     """A chunk with what the assembly looks at; fields that are None are left out."""
     fields = _fields(chunk)
     plain: dict[str, Any] = {"choices": [_choice(choice) for choice in sequence(fields.get("choices"))]}
-    if usage := fields.get("usage"):
-        plain["usage"] = _usage(usage)
+    if usage := _usage(fields.get("usage")):
+        plain["usage"] = usage
     if error := fields.get("error"):
         plain["error"] = error
     return plain
@@ -44,7 +44,10 @@ def _call(call: Any) -> dict[str, Any]:
 
 
 def _usage(usage: Any) -> dict[str, Any]:
+    """Empty where the provider tells of none: LiteLLM puts zeros in its place, and nothing costs nothing."""
     fields = _fields(usage)
+    if not (fields.get("prompt_tokens") or fields.get("completion_tokens")):
+        return {}
     for name in ("prompt_tokens_details", "completion_tokens_details"):
         if name in fields:
             fields[name] = _fields(fields[name])

@@ -207,6 +207,14 @@ async def test_r21_no_price(provider: ProviderFactory, transport: Transport) -> 
     assert (reply.usage, reply.cost_usd) == (Usage(3, 0, 1, 0), None)
 
 
+async def test_usage_that_nobody_tells_of_is_unknown_and_not_nothing(
+    provider: ProviderFactory, transport: Transport
+) -> None:
+    server = provider([T("ok"), FIN("stop"), DONE])
+    reply = (await run(transport(server.base_url, model="openai/gpt-4.1-mini"))).reply
+    assert (reply.usage, reply.cost_usd) == (None, None)
+
+
 async def test_a_finish_reason_completes_a_reply_though_the_stream_hangs(
     provider: ProviderFactory, transport: Transport
 ) -> None:
