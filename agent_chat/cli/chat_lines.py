@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agent_chat.cli.chat_sessions import LEAVE_CODES, Face, run_sessions
 from agent_chat.cli.controls import SessionControls
 from agent_chat.cli.exit_codes import ExitCode, delivered
+from agent_chat.cli.last_turn import LastTurn
 from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
 from agent_chat.cli.wiring import nobody, settings_for, verbosity
@@ -42,8 +43,16 @@ async def on_lines(options: SharedOptions, *, is_terminal: bool) -> int:
         sink.note(Note("question", question))
         return await inputs.answer()
 
-    sinks: tuple[EventSink, ...] = (sink,) if is_text else (JsonLinesSink(stdout), sink)
-    face = Face(sinks, _UntilSignal(inputs, signals), sink.note, ask if is_terminal else nobody)
+    last = LastTurn()
+    faces: tuple[EventSink, ...] = (sink,) if is_text else (JsonLinesSink(stdout), sink)
+    sinks = (*faces, last)
+    face = Face(
+        sinks,
+        _UntilSignal(inputs, signals),
+        sink.note,
+        ask if is_terminal else nobody,
+        waits_for_servers=not is_terminal,
+    )
     try:
         with signals.handled(controls.interrupt):
             reason = await run_sessions(loaded, options, face, controls)
@@ -54,7 +63,9 @@ async def on_lines(options: SharedOptions, *, is_terminal: bool) -> int:
     if reason == "end_chat" and (waiting := inputs.unread()):
         lines = "1 line was" if waiting == 1 else f"{waiting} lines were"
         face.warn(f"The model ended the chat; {lines} not sent.")
-    code = signals.code or LEAVE_CODES.get(reason, ExitCode.COMPLETED)
+    # A person has seen how the last turn ended; a script learns it here.
+    ended = ExitCode.COMPLETED if is_terminal else last.code
+    code = signals.code or LEAVE_CODES.get(reason, ended)
     return delivered(code, stdout, lambda problem: sink.note(Note("error", problem)))
 
 

@@ -162,10 +162,9 @@ class View:
                 return [Note("detail", f"asking {model}")]
             case AttemptFailed():
                 self._last_failure = event.message
-                status = f" (HTTP {event.status})" if event.status else ""
-                text = f"{one_line(event.model)}: attempt {event.attempt} failed{status}: "
-                note = Note("warning", text + visible(event.message))
-                return [*self._text_ends(discarded=True), note]
+                model = "" if event.model in event.message else f"{one_line(event.model)}: "
+                text = f"attempt {event.attempt} failed: {model}{visible(event.message)}"
+                return [*self._text_ends(discarded=True), Note("warning", text)]
             case RetryWaiting():
                 wait = phrases.seconds(event.seconds)
                 self.status = f"waiting {wait} for {one_line(event.model)}"

@@ -26,7 +26,7 @@ async def test_r35_the_answer_is_all_of_stdout_and_notices_go_to_stderr() -> Non
     waited = [BROKEN, RetryWaiting(model="m", seconds=1, message="slow down"), TextDelta("ok"), Reply("ok")]
     assert await play(waited) == (
         "ok\n",
-        "warning: m: attempt 1 failed (HTTP 429): slow down\nwaiting 1.0 s before asking m again\n",
+        "warning: attempt 1 failed: m: slow down\nwaiting 1.0 s before asking m again\n",
     )
 
 

@@ -74,7 +74,7 @@ SHOWN: list[tuple[Event, str, str]] = [
     (
         AttemptFailed(model="main", attempt=1, failure="unavailable", message="busy", status=529),
         "warning",
-        "main: attempt 1 failed (HTTP 529): busy",
+        "attempt 1 failed: main: busy",
     ),
     (
         RetryWaiting(model="main", seconds=2, message="slow down"),
