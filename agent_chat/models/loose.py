@@ -10,6 +10,8 @@ _EMPTY: dict[str, Any] = {}
 
 def mapping(value: object) -> Mapping[str, Any]:
     """The value as an object; empty where it is none."""
+    if type(value) is dict:  # asking for a `Mapping` takes ten times as long, and chunks come by the thousand
+        return cast("dict[str, Any]", value)
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else _EMPTY
 
 
