@@ -75,8 +75,9 @@ def main() -> None:
     url = f"{base}/chat/completions"
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You are a helpful assistant."}]
     times: list[float] = []
+    rounds = {"iterations": 1, "turns": int(count), "chunks": 2}[what]
     with httpx.Client(headers={"Authorization": "Bearer sk-scripted"}) as client:
-        for _ in range(int(count) if what == "turns" else 1):
+        for _ in range(rounds):
             started = time.process_time()
             turn(client, url, messages)
             times.append(time.process_time() - started)
@@ -84,7 +85,7 @@ def main() -> None:
     if what == "iterations":
         value = (marks[-1] - marks[0]) / (len(marks) - 1)
     elif what == "chunks":
-        value = times[0] / int(count)
+        value = times[-1] / int(count)
     print(json.dumps({"value": value}))  # noqa: T201
 
 
