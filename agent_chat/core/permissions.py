@@ -57,7 +57,7 @@ class Person(Protocol):
         revise: Revise,
     ) -> Approval:
         """`rule`: what `session` and `always` would allow from now on; None where only `once` makes sense.
-        A user who changes the rule gives the changed one back in `Approved.rule`. `revise` is `Approver`'s."""
+        A user who changes the rule gives the changed one back in `Approved.rule`."""
         ...
 
 

@@ -156,8 +156,7 @@ async def _denied(runtime: Runtime, request: ApprovalRequest, rejected: Rejected
 def _revised(
     runtime: Runtime, request: ApprovalRequest, tool: Tool, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Arguments that a person wrote, as the tool wants them. Raises ValueError where they do not fit, or where the
-    rules forbid such a call."""
+    """Arguments that a person wrote, as the tool wants them. Raises ValueError: see `Revise`."""
     revised = tool.validate(arguments)
     verdict = runtime.approver.judge(replace(request, arguments=revised))
     if isinstance(verdict, Refused):

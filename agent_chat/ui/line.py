@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent_chat.core.events import Entry
 from agent_chat.core.model import Delta
 from agent_chat.ui.commands import Reaction
+from agent_chat.ui.pipe import PipeInput
 from agent_chat.ui.plain import plain_lines, wanted
-from agent_chat.ui.sanitize import VisibleStream
+from agent_chat.ui.sanitize import VisibleStream, revealed
 from agent_chat.ui.shown import Note, Shown, Text, TextEnd, Verbosity
 from agent_chat.ui.stdout import Output
 from agent_chat.ui.view import View
@@ -29,7 +32,7 @@ class LineSink:
         self._stdout = stdout
         self._stderr = stderr or stdout
         self.verbosity: Verbosity = verbosity
-        self._view = View(conversation=conversation)
+        self._view = View(conversation=conversation, asks=conversation)
         self._safe = VisibleStream()
         self._mid_line = False
 
@@ -53,9 +56,9 @@ class LineSink:
         if reaction.toggle_verbose:
             self.verbosity = "normal" if self.verbosity == "verbose" else "verbose"
 
-    def prompt(self) -> None:
+    def prompt(self, prompt: str = PROMPT) -> None:
         self._end_line()
-        self._stdout.write(PROMPT)
+        self._stdout.write(prompt)
 
     def _show(self, shown: Shown) -> None:
         match shown:
@@ -80,3 +83,22 @@ class LineSink:
         if self._mid_line:
             self._stdout.write("\n")
             self._mid_line = False
+
+
+class LineDesk:
+    """Asks the person at such a terminal (see `approvals.Desk`), who types a whole line each time."""
+
+    def __init__(self, sink: LineSink, inputs: PipeInput) -> None:
+        self._sink = sink
+        self._inputs = inputs
+
+    async def answer(self, notes: Sequence[Note], *, initial: str = "") -> str | None:
+        for note in notes:
+            self._sink.note(note)
+        if initial:
+            self._sink.note(
+                Note("reply", f"It is now, and stays so with a line of one =:\n{revealed(initial)}")
+            )
+        self._sink.prompt("? ")
+        text = await self._inputs.answer()
+        return initial if initial and text == "=" else text

@@ -19,8 +19,12 @@ _CODES: dict[NoteKind, str] = {
     "user": "1",
     "question": "35;1",
     "reply": "",
+    "asked": "",
+    "place": "36",
+    "added": "32",
+    "removed": "31",
 }
-_COLORS = frozenset(("31", "33", "35", "36"))
+_COLORS = frozenset(("31", "32", "33", "35", "36"))
 
 
 @dataclass(frozen=True, slots=True)

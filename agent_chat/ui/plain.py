@@ -10,11 +10,12 @@ from agent_chat.ui.shown import PREFIXES, Note, NoteKind, Reasoning, Shown, Verb
 from agent_chat.ui.stdout import Output
 from agent_chat.ui.view import View
 
-_NORMAL: frozenset[NoteKind] = frozenset(
-    ("error", "warning", "notice", "call", "result", "failure", "question", "reply")
+_ASKING: frozenset[NoteKind] = frozenset(("question", "asked", "place", "added", "removed"))
+_NORMAL: frozenset[NoteKind] = _ASKING.union(
+    ("error", "warning", "notice", "call", "result", "failure", "reply")
 )
 _ON_TERMINAL: frozenset[NoteKind] = frozenset(("step", "closing"))
-_QUIET: frozenset[NoteKind] = frozenset(("error", "question", "reply"))
+_QUIET: frozenset[NoteKind] = _ASKING.union(("error", "reply"))
 
 
 def wanted(kind: NoteKind, verbosity: Verbosity, *, terminal: bool) -> bool:

@@ -32,6 +32,11 @@ def visible(text: str) -> str:
     return _UNSAFE.sub(_replacement, text)
 
 
+def revealed(text: str) -> str:
+    """`visible` where a person has to see all there is: what is invisible becomes `<U+200B>`."""
+    return _UNSAFE.sub(_revealing, text)
+
+
 def one_line(text: str) -> str:
     """`visible`, on one line: every run of white space is one space."""
     return " ".join(visible(text).split())
@@ -66,6 +71,10 @@ def json_safe(line: str) -> str:
 def _json_escape(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def _revealing(match: re.Match[str]) -> str:
+    return _replacement(match) or f"<U+{ord(match[0]):04X}>"
 
 
 def _replacement(match: re.Match[str]) -> str:

@@ -53,13 +53,15 @@ class Screen:
         self._paused = False
         self._timer: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
+        self._waiting: list[asyncio.Future[None]] = []
+        """For everything to be on the screen."""
 
     @property
     def view(self) -> View:
         if self._view is None:
             from agent_chat.ui.view import View
 
-            self._view = View(conversation=True)
+            self._view = View(conversation=True, asks=True)
         self._view.verbose = self.verbosity == "verbose"
         return self._view
 
@@ -77,6 +79,13 @@ class Screen:
             wait = max(0.0, self._drawn_at + FRAME - time.monotonic())
             self._timer = asyncio.get_running_loop().call_later(wait, self._draw)
 
+    async def settled(self) -> None:
+        """Returns when all that was added can be seen."""
+        if self._timer is not None or self._paused:
+            settled = asyncio.get_running_loop().create_future()
+            self._waiting.append(settled)
+            await settled
+
     def pause(self, paused: bool) -> None:
         """Another program has the terminal."""
         self._paused = paused
@@ -88,6 +97,7 @@ class Screen:
 
     def close(self) -> None:
         """Nothing is drawn any more."""
+        self._tell_settled()
         if self._timer is not None:
             self._timer.cancel()
         self._paused = True
@@ -124,6 +134,14 @@ class Screen:
         self._drawn_at = time.monotonic()
         if more:
             self._timer = asyncio.get_running_loop().call_later(PAUSE, self._work)
+        else:
+            self._tell_settled()
+
+    def _tell_settled(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
 
     def _work(self) -> None:
         """Works off a burst between two drawings."""

@@ -18,8 +18,13 @@ NoteKind = Literal[
     "user",
     "question",
     "reply",
+    "asked",
+    "place",
+    "added",
+    "removed",
 ]
-"""`failure`: a tool's result that is none. `step`: an iteration or attempt. `reply`: a command's answer."""
+"""`failure`: a tool's result that is none. `step`: an iteration or attempt. `reply`: a command's answer.
+`asked`: what a person is asked about; of a difference, `place`, `added` and `removed` are lines."""
 Verbosity = Literal["quiet", "normal", "verbose"]
 LEVELS: tuple[Verbosity, ...] = ("quiet", "normal", "verbose")
 
@@ -37,6 +42,10 @@ PREFIXES: dict[NoteKind, str] = {
     "user": "> ",
     "question": "? ",
     "reply": "",
+    "asked": "    ",
+    "place": "    ",
+    "added": "    ",
+    "removed": "    ",
 }
 """What a note's first line begins with; the further ones are indented as far."""
 

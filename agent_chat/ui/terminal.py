@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO
@@ -169,13 +170,23 @@ class TerminalFace:
         return _ports().Leave(self._left)
 
     async def ask(self, question: str) -> str | None:
-        """Asks the user; None where there is no answer. What was typed before is kept aside meanwhile."""
+        """Asks the user; None where there is no answer."""
+        return await self.answer((Note("question", visible(question)),))
+
+    async def answer(self, notes: Sequence[Note], *, initial: str = "") -> str | None:
+        """What the user answers to what the notes ask; None where there is no answer.
+
+        Nothing that was typed before they could be read is part of it; it is kept aside meanwhile. `initial`
+        is on the line already, to be changed.
+        """
         async with self._asking:
-            await asyncio.sleep(0)  # keys that have arrived by now belong to what was there before
+            for note in notes:
+                self.note(note)
+            await self._screen.settled()
             buffer = self._line.buffer
             kept = buffer.document
             buffer.reset()
-            self.note(Note("question", visible(question)))
+            buffer.insert_text(initial)
             self._line.prompt = "? "
             self._answer = asyncio.get_running_loop().create_future()
             self._line.app.invalidate()
