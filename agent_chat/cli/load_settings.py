@@ -71,12 +71,13 @@ class Loaded:
         written = self.tree.written(path)
         return written if written is not None else BUILT_IN
 
-    def system_prompt(self) -> str:
-        """The system prompt as text. Raises UserError where its file cannot be read."""
+    def system_prompt(self, *, embedded: bool = False) -> str:
+        """The system prompt as text; where none is set, the shipped one, which is another for an embedded
+        model. Raises UserError where its file cannot be read."""
         if self.agent.system is not None:
             return self.agent.system
         if self.agent.system_file is None:
-            return default_system_prompt()
+            return default_system_prompt(embedded=embedded)
         return _read_prompt(Path(self.agent.system_file), self.source("agent", "system_file"))
 
 

@@ -19,5 +19,7 @@ def default_settings_file() -> Path:
     return shipped_folder() / "default.yaml"
 
 
-def default_system_prompt() -> str:
-    return (shipped_folder() / "prompts" / "system.md").read_text(encoding="utf-8").strip()
+def default_system_prompt(*, embedded: bool = False) -> str:
+    """The shipped system prompt. The one for an embedded model is short: there every word takes time."""
+    name = "embedded.md" if embedded else "system.md"
+    return (shipped_folder() / "prompts" / name).read_text(encoding="utf-8").strip()

@@ -1,7 +1,8 @@
 """What is added to a request so that a small model calls tools well. Pure: a body in, a new body out."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -43,6 +44,8 @@ class Example(_Value):
 
 class FewShot(_Value):
     guidance: tuple[Guidance, ...]
+    untold: frozenset[str]
+    """Tools that are not offered to a small model unless it is to call just that one."""
     examples: tuple[Example, ...]
 
 
@@ -50,24 +53,28 @@ def prepare(body: Mapping[str, Any]) -> Body:
     """The body as the embedded model wants it; `body` itself is left as it is.
 
     With tools offered: guidance is added to the system message, the example exchanges that use only tools of
-    the request follow it, and the schemas lose what a small model does not read. What is added depends on the
-    tools alone, so the prefix stays the same from one request to the next. Without tools nothing is added.
+    the request follow it, and the tools are told as briefly as they can be (see `_brief`). What is added
+    depends on the tools alone, so the prefix stays the same from one request to the next. Without tools
+    nothing is added.
     """
     prepared: Body = {"temperature": 0, "max_tokens": _DEFAULT_REPLY, **body}
     if prepared.get("max_completion_tokens"):
         prepared["max_tokens"] = prepared.pop("max_completion_tokens")
-    tools: Sequence[Mapping[str, Any]] = prepared.get("tools") or ()
+    tools = _offered(prepared)
     if not tools:
+        prepared.pop("tools", None)
         return prepared
-    prepared["tools"] = [_compact(tool) for tool in tools]
     offered = {_name(tool): _parameters(tool) for tool in tools}
+    examples = [example for example in _few_shot().examples if _fits(example, offered)]
+    shown = _shown(examples)
+    prepared["tools"] = [_brief(tool, shown.get(_name(tool))) for tool in tools]
     system, rest = _split(prepared["messages"])
     guidance = " ".join(
         line.text for line in _few_shot().guidance if line.tool is None or line.tool in offered
     )
     prepared["messages"] = [
         {"role": "system", "content": f"{system}\n\n{guidance}".strip()},
-        *_exchanges(offered),
+        *(message for number, example in enumerate(examples) for message in _as_messages(number, example)),
         *rest,
     ]
     return _narrowed(prepared)
@@ -148,14 +155,20 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
     return content or ""
 
 
-def _exchanges(offered: Mapping[str, set[str]]) -> list[Message]:
-    messages: list[Message] = []
-    for number, example in enumerate(_few_shot().examples):
-        if all(
-            call.name in offered and offered[call.name].issuperset(call.arguments) for call in example.calls
-        ):
-            messages += _as_messages(number, example)
-    return messages
+def _fits(example: Example, offered: Mapping[str, set[str]]) -> bool:
+    """Whether every call of the example is one to an offered tool, with parameters that it has."""
+    return all(
+        call.name in offered and offered[call.name].issuperset(call.arguments) for call in example.calls
+    )
+
+
+def _shown(examples: Iterable[Example]) -> Mapping[str, set[str]]:
+    """The tools in the examples, each with the parameters that are used there."""
+    shown: dict[str, set[str]] = {}
+    for example in examples:
+        for call in example.calls:
+            shown.setdefault(call.name, set()).update(call.arguments)
+    return shown
 
 
 def _as_messages(number: int, example: Example) -> list[Message]:
@@ -185,8 +198,60 @@ def _parameters(tool: Mapping[str, Any]) -> set[str]:
     return set(tool["function"].get("parameters", {}).get("properties", {}))
 
 
+def _offered(body: Body) -> Sequence[Mapping[str, Any]]:
+    """The tools of the request that the model is told of."""
+    match body.get("tool_choice"):
+        case {"function": {"name": str(named)}}:
+            pass
+        case _:
+            named = ""
+    return [
+        tool
+        for tool in body.get("tools") or ()
+        if _name(tool) == named or _name(tool) not in _few_shot().untold
+    ]
+
+
+def _brief(tool: Mapping[str, Any], shown: set[str] | None) -> Mapping[str, Any]:
+    """What a small model is told of a tool: each token costs time, and takes attention from the others.
+
+    The first sentence of its description, and its parameters. Of a tool that the examples show, those are
+    the required ones and those in the examples, which explain them. Any other tool keeps all of its own,
+    the required ones with the beginning of their descriptions. The call is held to this schema; whoever
+    runs it validates against the whole one.
+    """
+    function = tool["function"]
+    schema: Mapping[str, Any] = _compact(function.get("parameters") or {"type": "object", "properties": {}})
+    required = set(schema.get("required") or ())
+    properties = {
+        name: _without_description(value, keep=shown is None and name in required)
+        for name, value in schema.get("properties", {}).items()
+        if shown is None or name in required | shown
+    }
+    brief = {"name": function["name"], "parameters": {**schema, "properties": properties}}
+    if description := _first(_SENTENCE, function.get("description") or ""):
+        brief["description"] = description
+    return {"type": "function", "function": brief}
+
+
+# Where a text stops when only its beginning is told.
+_SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
+_CLAUSE = re.compile(r"[.;,]\s|\n")
+
+
+def _first(end: re.Pattern[str], text: str) -> str:
+    return end.split(text.strip(), maxsplit=1)[0].rstrip(" ;,")
+
+
+def _without_description(schema: Mapping[str, Any], *, keep: bool) -> Mapping[str, Any]:
+    """The schema of a parameter; kept, its description is its first clause."""
+    rest = {key: value for key, value in schema.items() if key not in ("description", "default")}
+    description = _first(_CLAUSE, schema.get("description") or "") if keep else ""
+    return {**rest, "description": description} if description else rest
+
+
 def _compact(value: Any) -> Any:
-    """A tool's schema without titles and closing flags: a small model pays for them and does not use them."""
+    """A schema without titles and closing flags, which a small model does not use."""
     if isinstance(value, list):
         return [_compact(item) for item in cast("list[Any]", value)]
     if not isinstance(value, Mapping):
