@@ -172,19 +172,23 @@ def message_size(message: Message) -> int:
             return len(message.text)
 
 
-SHORTENED_SHARE = 0.4
-"""What a shortening aims at: this share of the size before, the system message not counted."""
+SHORTENED_SHARE = 0.45
+"""What a shortening aims at: this share of the request's size before."""
+LEAST_SHARE = 0.1
+"""What it leaves of the messages at least, however much of the request cannot be shortened."""
 
 
-def plan_shortening(messages: tuple[Message, ...]) -> ContextShortened | None:
+def plan_shortening(messages: tuple[Message, ...], fixed: int) -> ContextShortened | None:
     """How to make the messages fit a window that they overflowed; None where nothing can be left out.
 
-    Whole groups go, oldest first (a reply with calls goes together with its results); then the tool
-    results that stay are cut.
+    `fixed`: characters of the request that stay whatever happens: the tools. Whole groups go, oldest first (a
+    reply with calls goes together with its results); then the tool results that stay are cut.
     """
     body = [message for message in messages if not isinstance(message, SystemMessage)]
     sizes = [message_size(message) for message in body]
-    budget = int(sum(sizes) * SHORTENED_SHARE)
+    stays = fixed + sum(message_size(message) for message in messages) - sum(sizes)
+    aim = (stays + sum(sizes)) * SHORTENED_SHARE - stays
+    budget = int(max(aim, sum(sizes) * LEAST_SHARE))
     starts = [index for index, message in enumerate(body) if not isinstance(message, ToolMessage)]
     # The last group always stays: without it there is nothing to answer.
     dropped = next((start for start in starts if sum(sizes[start:]) <= budget), starts[-1]) if starts else 0

@@ -103,7 +103,8 @@ async def _think(runtime: Runtime, request: str | None) -> tuple[Reply, float]:
         try:
             return await ask(runtime, request)
         except ModelFailure as failure:
-            plan = plan_shortening(runtime.journal.messages())
+            tools = sum(len(spec.description) + len(str(spec.parameters)) for spec in runtime.toolbox.specs())
+            plan = plan_shortening(runtime.journal.messages(), tools)
             if failure.kind != "context_overflow" or plan is None or shortenings == MAX_SHORTENINGS:
                 raise
             shortenings += 1
