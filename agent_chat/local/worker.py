@@ -65,7 +65,8 @@ class Worker:
 
         def on_chunk(chunk: dict[str, Any]) -> bool:
             nonlocal finished
-            finished = bool(chunk.get("choices") and chunk["choices"][0].get("finish_reason"))
+            # A chunk with the usage alone may follow the one that ends it.
+            finished = finished or bool(chunk.get("choices") and chunk["choices"][0].get("finish_reason"))
             self._say(chunk)
             return self._stop.is_set()
 
