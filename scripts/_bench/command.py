@@ -72,19 +72,25 @@ GROUPS = (
 )
 
 
-def run(arguments: Sequence[str]) -> int:
+@dataclass(frozen=True, slots=True)
+class Options:
+    rows: frozenset[int]
+    rounds: int
+    json: Path | None
+    list: bool
+
+
+def run(options: Options) -> int:
     """The exit code: 0 where everything was measured, whatever it came to; 1 where a program failed."""
-    options = _parser().parse_args(arguments)
     if options.list:
         for group in GROUPS:
             rows = ", ".join(map(str, group.rows))
             sys.stdout.write(f"{rows:>6}  {group.what}\n")
         return 0
     _compile()
-    rounds: int = 1 if options.quick else options.rounds
     figures: list[Figure] = []
     failed = False
-    with prepared(rounds) as bench:
+    with prepared(options.rounds) as bench:
         for group in GROUPS:
             if options.rows.isdisjoint(group.rows):
                 continue
@@ -94,7 +100,7 @@ def run(arguments: Sequence[str]) -> int:
                 failed = True
                 say(f"rows {group.rows}: {error}")
     figures.sort(key=lambda figure: figure.row)
-    _tell(figures, rounds, options.json)
+    _tell(figures, options.rounds, options.json)
     return 1 if failed else 0
 
 
@@ -133,22 +139,24 @@ def _machine() -> dict[str, Any]:
     }
 
 
-def _parser() -> argparse.ArgumentParser:
+def parse(arguments: Sequence[str]) -> Options:
+    """Ends the program with code 2 where they are wrong."""
     parser = argparse.ArgumentParser(prog="scripts/bench", add_help=False)
     parser.add_argument("--rows", type=_rows, default=frozenset(range(FIRST, LAST + 1)))
     parser.add_argument("--rounds", type=_count, default=5)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--list", action="store_true")
-    return parser
+    given = parser.parse_args(arguments)
+    return Options(given.rows, 1 if given.quick else given.rounds, given.json, given.list)
 
 
 def _rows(text: str) -> frozenset[int]:
     """`1,5-7` → 1, 5, 6, 7."""
     rows: set[int] = set()
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        rows |= set(range(int(first), int(last or first) + 1))
+        first, dash, last = part.partition("-")
+        rows |= set(range(int(first), int(last if dash else first) + 1))
     if not rows or not rows <= set(range(FIRST, LAST + 1)):
         raise argparse.ArgumentTypeError(f"rows are numbers from {FIRST} to {LAST}, as in 1,5-7")
     return frozenset(rows)
