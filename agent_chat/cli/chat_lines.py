@@ -14,9 +14,10 @@ from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
 from agent_chat.cli.wiring import nobody, settings_for, verbosity
 from agent_chat.core.ports import EventSink, InputSource, Leave, UserInput
+from agent_chat.ui.approvals import ApprovalDialog
 from agent_chat.ui.commands import Commands
 from agent_chat.ui.jsonl import JsonLinesSink
-from agent_chat.ui.line import LineSink
+from agent_chat.ui.line import LineDesk, LineSink
 from agent_chat.ui.pipe import PipeInput
 from agent_chat.ui.plain import PlainSink
 from agent_chat.ui.shown import Note
@@ -51,6 +52,7 @@ async def on_lines(options: SharedOptions, *, is_terminal: bool) -> int:
         _UntilSignal(inputs, signals),
         sink.note,
         ask if is_terminal else nobody,
+        person=lambda: ApprovalDialog(LineDesk(sink, inputs)) if isinstance(sink, LineSink) else None,
         waits_for_servers=not is_terminal,
     )
     try:

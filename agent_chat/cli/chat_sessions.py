@@ -12,6 +12,7 @@ from agent_chat.cli.load_settings import Loaded
 from agent_chat.cli.options import SharedOptions
 from agent_chat.cli.wiring import Ask, Opened, open_session
 from agent_chat.core.events import LeaveReason
+from agent_chat.core.permissions import Person
 from agent_chat.core.ports import EventSink, InputSource
 from agent_chat.ui.shown import Note
 
@@ -31,6 +32,10 @@ class Face:
     ask: Ask
     connect: Callable[[Opened], None] = lambda opened: None
     """Is given every session before its first turn."""
+    person: Callable[[], Person | None] = lambda: None
+    """Somebody who approves, anew for every session; None where nobody can be asked."""
+    waits_for_servers: bool = True
+    """Whether the first turn waits for MCP servers: where lines come faster than servers start."""
 
     def warn(self, message: str) -> None:
         self.note(Note("warning", message))
@@ -43,7 +48,15 @@ async def run_sessions(
     for warning in loaded.warnings:
         face.warn(warning)
     while True:
-        opened = await open_session(loaded, options, face.sinks, face.ask, face.warn)
+        opened = await open_session(
+            loaded,
+            options,
+            face.sinks,
+            face.ask,
+            face.warn,
+            face.person(),
+            wait_for_servers=face.waits_for_servers,
+        )
         controls.attach(opened)
         if opened.choice.reason:
             face.note(Note("notice", opened.choice.reason))

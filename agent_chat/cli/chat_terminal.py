@@ -37,6 +37,7 @@ async def on_terminal(options: SharedOptions) -> int:
         from agent_chat.cli.chat_sessions import LEAVE_CODES, Face, run_sessions
         from agent_chat.cli.controls import SessionControls
         from agent_chat.cli.wiring import settings_for, verbosity
+        from agent_chat.ui.approvals import ApprovalDialog
         from agent_chat.ui.commands import Commands
 
         loaded = settings_for(options)
@@ -50,6 +51,8 @@ async def on_terminal(options: SharedOptions) -> int:
             note=terminal.note,
             ask=terminal.ask,
             connect=lambda opened: terminal.connect(opened.session, commands),
+            person=lambda: ApprovalDialog(terminal),
+            waits_for_servers=False,
         )
         reason = await run_sessions(loaded, options, face, controls)
     if terminal.signal is not None:

@@ -16,6 +16,7 @@ from agent_chat.cli.mcp_files import named_by
 from agent_chat.cli.mcp_servers import MCP_PREFIX, open_servers, started, with_servers
 from agent_chat.cli.options import SharedOptions
 from agent_chat.cli.policy import open_policy
+from agent_chat.cli.secrets import redactor
 from agent_chat.cli.settings_layers import Options
 from agent_chat.cli.toolset import Ask, builtin_tools, open_sandbox
 from agent_chat.core.errors import UserError
@@ -223,7 +224,7 @@ async def open_session(
         results=sessions.results,
         clock=clock,
         rules=loaded.agent.to_rules(),
-        journal=Journal(log.session_id, InOrder(log, *faces, on_problem=on_problem), clock),
+        journal=Journal(log.session_id, InOrder(log, *faces, on_problem=on_problem), clock, redactor(loaded)),
     )
     session = Session(runtime)
     async with started(servers, wait=wait_for_servers):
