@@ -119,6 +119,18 @@ class RequestSettings(_Section):
     """Extra HTTP headers of every request."""
 
 
+class WebSettings(_Section):
+    """How the tools `fetch_url` and `web_search` reach the web."""
+
+    allow_private: bool = False
+    """Whether `fetch_url` may reach this machine and private networks too."""
+    search: Literal["auto", "brave", "tavily", "searxng", "none"] = "auto"
+    """Who searches for `web_search`: `auto` takes Brave or Tavily where BRAVE_API_KEY or TAVILY_API_KEY is
+    set, else the SearXNG server of `search_url`. With none of them the tool is not offered."""
+    search_url: Text | None = None
+    """Address of a SearXNG server, or of a stand-in for the provider that `search` names."""
+
+
 class ToolSettings(_Section):
     """Which tools a session has."""
 
@@ -131,6 +143,8 @@ class ToolSettings(_Section):
         "write_file",
         "edit_file",
         "shell",
+        "fetch_url",
+        "web_search",
         "read_result",
         "ask_user",
         "end_chat",
@@ -138,6 +152,8 @@ class ToolSettings(_Section):
     )
     """The tools that the model may call, by name; `mcp__NAME__*` is all that an MCP server has. Nothing else
     is allowed."""
+    web: WebSettings = WebSettings.model_construct()
+    """How tools reach the web."""
 
 
 class McpSettings(_Section):

@@ -12,6 +12,7 @@ from agent_chat.core.modes import NARROWEST_FIRST
 _REFUSED: dict[tuple[str, ...], str] = {
     ("api_base",): "it would choose where your messages and keys go",
     ("request", "headers"): "it would be sent along with your keys",
+    ("tools", "web"): "it would choose where tools can reach, and who sees what is searched for",
     ("profiles",): "profiles are yours alone",
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_chat.cli.load_settings import Loaded
+from agent_chat.core.approval import ApprovalRequest, Verdict
 from agent_chat.core.errors import UserError
-from agent_chat.core.ports import Clock, ContentStore, ResultStore
+from agent_chat.core.ports import Clock, ContentStore, ResultStore, Tool
 from agent_chat.sandbox.confinement import Sandbox, SandboxUnavailable, choose
 from agent_chat.sandbox.environment import tool_environment
 from agent_chat.sandbox.profile import standard_profile
@@ -43,8 +44,10 @@ def builtin_tools(
     contents: ContentStore,
     clock: Clock,
     loaded: Loaded,
+    judge: Callable[[ApprovalRequest], Verdict],
 ) -> NamedToolbox:
-    """Every tool that the program brings, before the allow-list. `contents` keeps what changed files held."""
+    """Every tool that the program brings, before the allow-list. `contents` keeps what changed files held;
+    `judge` says what the rules think of a call."""
     from agent_chat.tools.builtin.calc import calc_tools
     from agent_chat.tools.builtin.chat import chat_tools
     from agent_chat.tools.builtin.clock import clock_tools
@@ -66,10 +69,42 @@ def builtin_tools(
             *search_tools(space),
             *edit_tools(space, contents, seen),
             shell_tool(space, sandbox, _environment(loaded)),
+            *_web_tools(loaded, judge),
             *result_tools(results),
             *chat_tools(ask),
         )
     )
+
+
+def _web_tools(loaded: Loaded, judge: Callable[[ApprovalRequest], Verdict]) -> Iterator[Tool]:
+    """`fetch_url`, and `web_search` where somebody searches."""
+    from agent_chat.tools.builtin.web import fetch_tool, search_tool
+    from agent_chat.tools.web.searching import choose_provider
+
+    settings = loaded.agent.tools.web
+
+    def judge_url(url: str) -> Verdict:
+        return judge(ApprovalRequest("", "fetch_url", {"url": url}, "network"))
+
+    yield fetch_tool(judge_url, allow_private=settings.allow_private, environ=loaded.environ)
+    provider = choose_provider(settings.search, settings.search_url, loaded.environ)
+    if provider is not None:
+        yield search_tool(provider)
+
+
+def offered(loaded: Loaded, toolbox: NamedToolbox) -> tuple[str, ...]:
+    """The names that the settings allow, without `web_search` where nobody searches. Raises UserError where
+    an option asks for it by name."""
+    names = loaded.agent.tools.allow
+    if "web_search" not in names or toolbox.exists("web_search"):
+        return names
+    source = loaded.source("agent", "tools", "allow")
+    if source.kind == "option":
+        raise UserError(
+            f"{source}: web_search needs somebody who searches.",
+            hint="Set BRAVE_API_KEY or TAVILY_API_KEY, or tools.web.search_url to a SearXNG server.",
+        )
+    return tuple(name for name in names if name != "web_search")
 
 
 def _environment(loaded: Loaded) -> dict[str, str]:

@@ -15,10 +15,11 @@ from agent_chat.cli.load_settings import Loaded, load_settings
 from agent_chat.cli.mcp_files import named_by
 from agent_chat.cli.mcp_servers import MCP_PREFIX, open_servers, started, with_servers
 from agent_chat.cli.options import SharedOptions
+from agent_chat.cli.own_tools import joined, load_own_tools, names_allowed
 from agent_chat.cli.policy import open_policy
 from agent_chat.cli.secrets import redactor
 from agent_chat.cli.settings_layers import Options
-from agent_chat.cli.toolset import Ask, builtin_tools, open_sandbox
+from agent_chat.cli.toolset import Ask, builtin_tools, offered, open_sandbox
 from agent_chat.core.errors import UserError
 from agent_chat.core.model import Query
 from agent_chat.core.permissions import Nobody, Person, RulePolicy
@@ -35,6 +36,7 @@ from agent_chat.ui.shown import Verbosity
 if TYPE_CHECKING:
     from agent_chat.tools.mcp.toolbox import McpToolbox
     from agent_chat.tools.toolbox import NamedToolbox
+    from agent_chat.tools.user_tools import UserTool
 
 
 async def nobody(question: str) -> str | None:
@@ -189,6 +191,7 @@ async def open_session(
     models = Models(loaded, clock)
     sessions = open_sessions(on_problem) if loaded.agent.session.keep else MemorySessions()
     past = _past(sessions, options, workspace)
+    own = await load_own_tools(options.tools_from, options.config, loaded, workspace, on_problem)
     model, choice = await models.main()
     sandbox = open_sandbox(loaded, workspace)
 
@@ -206,11 +209,10 @@ async def open_session(
     files = named_by(options.mcp_config, options.config, loaded, workspace)
     servers = open_servers(files, loaded, policy.hides, on_problem)
     approver: Approver
-    toolbox = _allowed(
-        builtin_tools(workspace, sandbox, ask, sessions.results, sessions.contents, clock, loaded),
-        loaded,
-        policy,
+    program = builtin_tools(
+        workspace, sandbox, ask, sessions.results, sessions.contents, clock, loaded, policy.judge
     )
+    toolbox = allowed_tools(joined(program, own, on_problem), own, loaded, policy)
     toolbox, approver = with_servers(toolbox, servers), policy
     if options.dry_run:
         from agent_chat.tools.dry_run import DryRun, NothingToApprove
@@ -250,13 +252,15 @@ def _past(sessions: Sessions, options: SharedOptions, workspace: Path) -> str | 
     return latest
 
 
-def _allowed(toolbox: NamedToolbox, loaded: Loaded, policy: RulePolicy) -> Toolbox:
-    """The tools that the settings name, without those that no rule lets run."""
+def allowed_tools(
+    toolbox: NamedToolbox, own: Sequence[UserTool], loaded: Loaded, policy: RulePolicy
+) -> NamedToolbox:
+    """The tools that the settings name and the user's own, without those that no rule lets run."""
     from agent_chat.tools.toolbox import Allowed
 
     try:
-        own = (name for name in loaded.agent.tools.allow if not name.startswith(MCP_PREFIX))
-        named = Allowed(toolbox, own)
+        names = [name for name in offered(loaded, toolbox) if not name.startswith(MCP_PREFIX)]
+        named = Allowed(toolbox, (*names, *names_allowed(loaded, toolbox, own)))
     except ValueError as error:
         source = loaded.source("agent", "tools", "allow")
         raise UserError(f"{source}: {error}", hint="`agent-chat tools list` lists them.") from error
