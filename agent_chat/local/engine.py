@@ -58,10 +58,12 @@ class LocalEngine:
         wants its own `close`. Raises LocalModelError: file missing or not GGUF, xllamacpp not installed, not
         enough memory, llama.cpp cannot run it.
         """
-        loading = asyncio.ensure_future(asyncio.to_thread(cls._open, path, n_ctx, states))
+        starting = _Starting()
+        loading = asyncio.ensure_future(asyncio.to_thread(cls._open, path, n_ctx, states, starting))
         try:
             return await asyncio.shield(loading)
         except asyncio.CancelledError:
+            starting.give_up()
             loading.add_done_callback(_abandon)
             raise
 
@@ -129,13 +131,15 @@ class LocalEngine:
             self._running.discard(generation)
 
     @classmethod
-    def _open(cls, path: Path, n_ctx: int | None, states: Path | None) -> "LocalEngine":
+    def _open(
+        cls, path: Path, n_ctx: int | None, states: Path | None, starting: "_Starting"
+    ) -> "LocalEngine":
         path = path.resolve()
         with _loading:
             engine = _engines.get(path)
             if engine is None or not engine._server.alive:
                 folder = _prepare_states(states or platformdirs.user_cache_path("agent-chat") / "states")
-                server, context = _start(path, n_ctx, folder)
+                server, context = _start(path, n_ctx, folder, starting)
                 engine = _engines[path] = cls(path, server, context, folder)
             else:
                 engine._users += 1
@@ -165,7 +169,37 @@ def _close_all() -> None:
         engine._shut_down()  # pyright: ignore[reportPrivateUsage]
 
 
-def _start(path: Path, n_ctx: int | None, states: Path | None) -> tuple[WorkerProcess, int]:
+class _Starting:
+    """A process that loads its model in one thread, and can be given up from another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: WorkerProcess | None = None
+        self._given_up = False
+
+    def run(self, settings: Mapping[str, object]) -> WorkerProcess:
+        """The process, with the model loaded. Raises LocalModelError, LoadFailed."""
+        process = WorkerProcess()
+        with self._lock:
+            self._process = process
+            if self._given_up:
+                process.kill()
+        process.load(settings)
+        with self._lock:
+            self._process = None
+        return process
+
+    def give_up(self) -> None:
+        """End the process unless it has loaded its model: others may use it then."""
+        with self._lock:
+            self._given_up = True
+            if self._process is not None:
+                self._process.kill()
+
+
+def _start(
+    path: Path, n_ctx: int | None, states: Path | None, starting: _Starting
+) -> tuple[WorkerProcess, int]:
     """llama.cpp on `path`, and its context size. Blocks for seconds."""
     header = read_header(path)
     context = n_ctx or min(header.context_length or _DEFAULT_CONTEXT, _DEFAULT_CONTEXT)
@@ -182,7 +216,7 @@ def _start(path: Path, n_ctx: int | None, states: Path | None) -> tuple[WorkerPr
         "api_key": secrets.token_hex(16),
     }
     try:
-        return WorkerProcess(settings), context
+        return starting.run(settings), context
     except LoadFailed as error:
         raise LocalModelError(
             f"llama.cpp cannot load {path.name} with a context of {context} tokens: {error}",

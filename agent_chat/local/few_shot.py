@@ -64,7 +64,7 @@ def prepare(body: Mapping[str, Any]) -> Body:
     if not tools:
         prepared.pop("tools", None)
         return prepared
-    offered = {_name(tool): _parameters(tool) for tool in tools}
+    offered = {_name(tool): tool for tool in tools}
     examples = [example for example in _few_shot().examples if _fits(example, offered)]
     shown = _shown(examples)
     prepared["tools"] = [_brief(tool, shown.get(_name(tool))) for tool in tools]
@@ -102,7 +102,7 @@ def calls_only(body: Body) -> Body:
 def _call_form(tool: Mapping[str, Any], definitions: dict[str, Any]) -> Mapping[str, Any]:
     """The schema of a call to `tool`; the `$defs` of its parameters go to `definitions`, renamed."""
     name = _name(tool)
-    parameters = _referring(tool["function"].get("parameters") or {"type": "object"}, f"#/$defs/{name}.")
+    parameters = _held(tool["function"].get("parameters") or {"type": "object"}, f"#/$defs/{name}.")
     definitions |= {f"{name}.{key}": value for key, value in parameters.pop("$defs", {}).items()}
     return {
         "type": "object",
@@ -112,18 +112,22 @@ def _call_form(tool: Mapping[str, Any], definitions: dict[str, Any]) -> Mapping[
     }
 
 
-def _referring(value: Any, place: str) -> Any:
-    """The schema with its references to its own definitions pointing to `place` instead."""
+def _held(value: Any, place: str) -> Any:
+    """The schema with its references to its own definitions pointing to `place` instead, and without room
+    for properties that it does not name: there a small model goes on for ever."""
     if isinstance(value, list):
-        return [_referring(item, place) for item in cast("list[Any]", value)]
+        return [_held(item, place) for item in cast("list[Any]", value)]
     if not isinstance(value, Mapping):
         return value
-    return {
+    held = {
         key: item.replace("#/$defs/", place)
         if key == "$ref" and isinstance(item, str)
-        else _referring(item, place)
+        else _held(item, place)
         for key, item in cast("Mapping[str, Any]", value).items()
     }
+    if held.get("type") == "object" and "properties" in held:
+        held.setdefault("additionalProperties", False)
+    return held
 
 
 def offered_names(body: Mapping[str, Any]) -> frozenset[str]:
@@ -155,11 +159,15 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
     return content or ""
 
 
-def _fits(example: Example, offered: Mapping[str, set[str]]) -> bool:
-    """Whether every call of the example is one to an offered tool, with parameters that it has."""
-    return all(
-        call.name in offered and offered[call.name].issuperset(call.arguments) for call in example.calls
-    )
+def _fits(example: Example, offered: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether every call of the example could be made: to an offered tool, with its parameters."""
+    return all(call.name in offered and _takes(offered[call.name], call) for call in example.calls)
+
+
+def _takes(tool: Mapping[str, Any], call: ExampleCall) -> bool:
+    parameters = tool["function"].get("parameters", {})
+    required, known = parameters.get("required") or (), parameters.get("properties", {})
+    return set(required) <= set(call.arguments) <= set(known)
 
 
 def _shown(examples: Iterable[Example]) -> Mapping[str, set[str]]:
@@ -192,10 +200,6 @@ def _as_call(id_: str, call: ExampleCall) -> Message:
 
 def _name(tool: Mapping[str, Any]) -> str:
     return tool["function"]["name"]
-
-
-def _parameters(tool: Mapping[str, Any]) -> set[str]:
-    return set(tool["function"].get("parameters", {}).get("properties", {}))
 
 
 def _offered(body: Body) -> Sequence[Mapping[str, Any]]:
@@ -251,7 +255,7 @@ def _without_description(schema: Mapping[str, Any], *, keep: bool) -> Mapping[st
 
 
 def _compact(value: Any) -> Any:
-    """A schema without titles and closing flags, which a small model does not use."""
+    """A schema without titles and flags, which a small model does not use."""
     if isinstance(value, list):
         return [_compact(item) for item in cast("list[Any]", value)]
     if not isinstance(value, Mapping):
@@ -260,7 +264,9 @@ def _compact(value: Any) -> Any:
         key: _compact(item)
         for key, item in cast("Mapping[str, Any]", value).items()
         # A property may be called "title": its value is a schema, not a text.
-        if key not in ("additionalProperties", "strict") and not (key == "title" and isinstance(item, str))
+        if not (key == "title" and isinstance(item, str))
+        and key != "strict"
+        and (key, item) != ("additionalProperties", False)
     }
 
 

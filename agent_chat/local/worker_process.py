@@ -21,9 +21,9 @@ class LoadFailed(Exception):
 
 
 class WorkerProcess:
-    """Starts the process and loads the model; blocks till it is ready. Raises LocalModelError, LoadFailed."""
+    """Starts the process; the model is loaded by `load`. Raises LocalModelError."""
 
-    def __init__(self, settings: Mapping[str, object]) -> None:
+    def __init__(self) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
             raise LocalModelError(
                 "The embedded model needs xllamacpp, which is not installed.",
@@ -37,6 +37,10 @@ class WorkerProcess:
             start_new_session=True,
         )
         self._writing = threading.Lock()
+
+    def load(self, settings: Mapping[str, object]) -> None:
+        """Load the model; blocks till it is ready. When that fails, the process has ended. Raises
+        LocalModelError, LoadFailed."""
         try:
             self._send(settings)
             reply = self._receive()
@@ -68,6 +72,10 @@ class WorkerProcess:
                 self._send({"stop": True})
         if refused is not None:
             raise RuntimeError(refused)
+
+    def kill(self) -> None:
+        """End the process at once, whatever it does. Does not block; `close` is still owed."""
+        self._process.kill()
 
     def close(self) -> None:
         """End the process and free its memory. Safe to call again; waits two seconds at most."""

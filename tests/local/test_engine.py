@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -216,7 +217,7 @@ async def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.local_model
 async def test_the_next_process_need_not_evaluate_the_beginning_again(model: Path, tmp_path: Path) -> None:
-    body = ask("?", max_tokens=1)
+    body = ask("?", max_tokens=1, stream_options={"include_usage": True})
     body["messages"].insert(0, {"role": "system", "content": "You are brief. " * 60})
 
     async def kept_by_a_new_process() -> tuple[str, int]:
@@ -258,15 +259,41 @@ async def test_a_model_that_dies_says_so_and_can_be_loaded_again(model: Path, tm
     await again.close()
 
 
+@pytest.mark.local_model
+async def test_a_load_that_is_given_up_ends_at_once(model: Path, tmp_path: Path) -> None:
+    loading = asyncio.create_task(LocalEngine.load(model, n_ctx=CONTEXT, states=tmp_path))
+    await asyncio.to_thread(_stop_the_worker)  # so that it never ends by itself
+    loading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await loading
+    again = await asyncio.wait_for(LocalEngine.load(model, n_ctx=CONTEXT, states=tmp_path), 60)
+    assert (await text_of(again, ask("Say hello.")))[0]
+    await again.close()
+    assert not _workers_of(os.getpid())
+
+
 def _worker_of(parent: int) -> int:
     """The process that runs the model for the process `parent`."""
-    (worker,) = [
+    (worker,) = _workers_of(parent)
+    return worker
+
+
+def _stop_the_worker() -> None:
+    """Wait until the process that runs the model is there, and stop it."""
+    deadline = time.monotonic() + 30
+    while not (workers := _workers_of(os.getpid())):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    os.kill(workers[0], signal.SIGSTOP)
+
+
+def _workers_of(parent: int) -> list[int]:
+    return [
         int(child)
         for children in Path(f"/proc/{parent}/task").glob("*/children")
         for child in children.read_text().split()
         if b"worker.py" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
-    return worker
 
 
 @pytest.mark.local_model

@@ -48,9 +48,7 @@ def test_examples_stand_between_the_system_message_and_the_conversation() -> Non
     assert called(messages[1:-1]) == {"calc", "now"}
 
 
-@pytest.mark.parametrize(
-    "tools", [[CALC], [tool("now", "zone")], [tool("calc", "formula"), tool("now")], [tool("other")]]
-)
+@pytest.mark.parametrize("tools", [[CALC], [tool("now", "zone")], [tool("calc", "formula")], [tool("other")]])
 def test_an_example_needs_all_its_tools_and_their_parameters(tools: list[dict[str, Any]]) -> None:
     assert called(prepare(body(*tools))["messages"]) == set()
 
@@ -61,7 +59,7 @@ def test_guidance_names_a_tool_only_where_it_is_offered() -> None:
 
 
 def test_examples_are_well_formed() -> None:
-    names = ("read_file", "path"), ("list_files", "path"), ("search_text", "query"), ("end_chat", "message")
+    names = ("read_file", "path"), ("list_files", "path"), ("search_text", "query"), ("end_chat",)
     messages = prepare(body(CALC, NOW, *(tool(*name) for name in names)))["messages"]
     open_calls: list[str] = []
     for message in messages:
@@ -72,7 +70,7 @@ def test_examples_are_well_formed() -> None:
         open_calls = [call["id"] for call in message.get("tool_calls", ())]
         for call in message.get("tool_calls", ()):
             assert isinstance(json.loads(call["function"]["arguments"]), dict)
-    assert called(messages) == {"calc", "now", *(name for name, _ in names)}
+    assert called(messages) == {"calc", "now", *(name for name, *_ in names)}
 
 
 def test_the_prefix_does_not_depend_on_the_conversation() -> None:
@@ -87,6 +85,43 @@ def test_a_system_message_in_parts_is_joined_and_a_missing_one_is_made() -> None
     request = {"messages": [{"role": "system", "content": parts}, USER], "tools": [CALC]}
     assert prepare(request)["messages"][0]["content"].startswith("One.\nTwo.\n\n")
     assert prepare({"messages": [USER], "tools": [CALC]})["messages"][0]["role"] == "system"
+
+
+def brief(offered: dict[str, Any]) -> dict[str, Any]:
+    """How `offered` is told to the model."""
+    (told,) = prepare(body(offered))["tools"]
+    return told["function"]
+
+
+def described(name: str, *required: str, **descriptions: str) -> dict[str, Any]:
+    offered = tool(name, *descriptions, required=list(required))
+    properties = offered["function"]["parameters"]["properties"]
+    for parameter, description in descriptions.items():
+        properties[parameter] |= {"description": description, "default": "x"}
+    offered["function"]["description"] = "Does one thing. And this is how: at length."
+    return offered
+
+
+def test_of_a_tool_that_examples_show_only_what_they_use_is_told() -> None:
+    told = brief(described("read_file", "path", path="a path", encoding="its encoding", limit="lines"))
+    assert told["description"] == "Does one thing."
+    assert told["parameters"]["properties"] == {"path": {"type": "string"}}
+
+
+def test_any_other_tool_keeps_its_parameters_and_is_told_what_the_required_ones_are() -> None:
+    told = brief(described("send", "to", to="whom, as an address", subject="in a few words"))
+    assert told["parameters"]["properties"] == {
+        "to": {"type": "string", "description": "whom"},
+        "subject": {"type": "string"},
+    }
+
+
+def test_a_tool_that_a_small_model_can_do_without_is_offered_only_by_name() -> None:
+    ask = tool("ask_user", "question")
+    assert offered_names(prepare(body(CALC, ask))) == {"calc"}
+    assert "tools" not in prepare(body(ask))
+    choice = {"type": "function", "function": {"name": "ask_user"}}
+    assert offered_names(prepare(body(CALC, ask, tool_choice=choice))) == {"ask_user"}
 
 
 def test_schemas_lose_titles_but_not_a_property_named_title() -> None:
@@ -124,12 +159,13 @@ def test_calls_are_held_to_the_schemas_of_their_tools() -> None:
     shape = {"$ref": "#/$defs/Zone"}
     zones = {"Zone": {"enum": ["UTC"]}, "Unused": {"$ref": "#/$defs/Zone"}}
     schema = {"type": "object", "properties": {"zone": shape}, "$defs": zones}
-    clock = {"type": "function", "function": {"name": "clock", "parameters": schema}}
+    clock = {"type": "function", "function": {"name": "clock", "description": "", "parameters": schema}}
     request = calls_only(prepare(body(clock, {"type": "function", "function": {"name": "bare"}})))
     clock_form, bare_form = request["lines_schema"]["anyOf"]
     assert clock_form["properties"]["name"] == {"const": "clock"}
     assert clock_form["properties"]["arguments"]["properties"] == {"zone": {"$ref": "#/$defs/clock.Zone"}}
-    assert bare_form["properties"]["arguments"] == {"type": "object"}
+    assert clock_form["properties"]["arguments"]["additionalProperties"] is False
+    assert bare_form["properties"]["arguments"]["properties"] == {}
     assert request["lines_schema"]["$defs"] == {
         "clock.Zone": {"enum": ["UTC"]},
         "clock.Unused": {"$ref": "#/$defs/clock.Zone"},
