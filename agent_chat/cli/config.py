@@ -107,7 +107,7 @@ def trust(
     folder: Folder = ".",
     remove: Annotated[bool, typer.Option("--remove", help="Trust it no longer.")] = False,
 ) -> None:
-    """Let a folder's .agent-chat/config.yaml choose and narrow settings; it can never widen them."""
+    """Let a folder's .agent-chat/ choose and narrow settings, never widen them, and load its tools/*.py."""
     from agent_chat.core.errors import UserError
 
     path = Path(folder).expanduser()

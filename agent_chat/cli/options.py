@@ -67,6 +67,10 @@ class SharedOptions:
         typer.Option("-t", "--tool", metavar="NAME", help="Allow this tool and no others; repeatable."),
     ] = None
     no_tools: Annotated[bool, typer.Option("--no-tools", help="Offer the model no tools.")] = False
+    tools_from: Annotated[
+        list[str] | None,
+        typer.Option("--tools-from", metavar="FILE", help="Offer the tools of this Python file; repeatable."),
+    ] = None
     mcp_config: Annotated[
         list[str] | None,
         typer.Option("--mcp-config", metavar="FILE", help="Use the MCP servers of this file; repeatable."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from agent_chat.core.errors import UserError
@@ -32,16 +32,18 @@ def user_config_folder(environ: Mapping[str, str]) -> Path:
     return path
 
 
-def find_project(cwd: Path) -> Path | None:
+def find_project(
+    cwd: Path, holding: Path = PROJECT_FILE, is_there: Callable[[Path], bool] = os.path.isfile
+) -> Path | None:
     """The nearest folder from `cwd` upwards with a project configuration, up to its repository's root.
 
-    Outside of a repository only `cwd` itself counts.
+    `holding` and `is_there` tell one that has something else. Outside of a repository only `cwd` counts.
     """
     folders = [cwd, *cwd.parents]
     # os.path and not Path: a folder that we may not look into holds nothing for us, and is no failure.
     root = next((index for index, folder in enumerate(folders) if os.path.exists(folder / ".git")), 0)
     for folder in folders[: root + 1]:
-        if os.path.isfile(folder / PROJECT_FILE):
+        if is_there(folder / holding):
             return folder
     return None
 

@@ -23,7 +23,7 @@ from agent_chat.cli.toolset import Ask, builtin_tools, offered, open_sandbox
 from agent_chat.core.errors import UserError
 from agent_chat.core.model import Query
 from agent_chat.core.permissions import Nobody, Person, RulePolicy
-from agent_chat.core.ports import Approver, ChatModel, EventSink, Toolbox
+from agent_chat.core.ports import Approver, ChatModel, EventSink
 from agent_chat.engine.clock import SystemClock
 from agent_chat.engine.journal import Journal
 from agent_chat.engine.runtime import Runtime

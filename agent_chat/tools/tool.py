@@ -123,6 +123,11 @@ def tool(
     return declare if function is None else declare(function)
 
 
+def is_declared(function: object) -> bool:
+    """Whether `tool` decorates it."""
+    return isinstance(getattr(function, _ATTRIBUTE, None), Declaration)
+
+
 def _is_unbound(function: object) -> bool:
     return isinstance(function, staticmethod | classmethod)
 
