@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -74,7 +73,7 @@ def write_file_at(
     called last before that, and may raise. Raises `ToolError`; then nothing has changed but folders.
     """
     shown = workspace.show(path)
-    temporary = f".agent-chat-{secrets.token_hex(6)}.tmp"
+    temporary = f".agent-chat-{os.urandom(6).hex()}.tmp"
     try:
         with workspace.folder(path.parent, create=True) as folder:
             prefix = "" if folder is not None else f"{path.parent}{os.sep}"
