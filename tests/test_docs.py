@@ -44,7 +44,14 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_options_in_the_documents_exist(single: Command, chat: Command) -> None:
     known = single("--help").out + "".join(
         chat(*words, "--help").out
-        for words in ((), ("sessions", "list"), ("config", "show"), ("config", "trust"), ("models", "list"))
+        for words in (
+            (),
+            ("sessions", "list"),
+            ("sessions", "undo"),
+            ("config", "show"),
+            ("config", "trust"),
+            ("models", "list"),
+        )
     )
     wanted = {
         option
