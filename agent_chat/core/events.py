@@ -11,10 +11,23 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from agent_chat.core.approval import Duration, Preview
+from agent_chat.core.context_events import (
+    CacheMissed,
+    CompactionFailed,
+    CompactionStarted,
+    CompactionUndone,
+    ContextCompacted,
+    ContextShortened,
+    ContextThinned,
+    JobReplied,
+    SessionTitled,
+    TurnPinned,
+)
 from agent_chat.core.errors import FailureKind
+from agent_chat.core.event_base import EventBase
 from agent_chat.core.messages import ToolCall
 from agent_chat.core.model import FinishReason, Usage
 from agent_chat.core.observation import Effect, ErrorType, Rejection
@@ -30,11 +43,7 @@ Scope = Literal["turn", "session"]
 Purpose = Literal["answer", "summary"]
 
 
-class _Event(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True, protected_namespaces=())
-
-
-class SessionStarted(_Event):
+class SessionStarted(EventBase):
     type: Literal["session_started"] = "session_started"
     schema_version: int = SCHEMA_VERSION
     program_version: str
@@ -48,7 +57,7 @@ class SessionStarted(_Event):
     """Whether tools with effects only say what they would do."""
 
 
-class SessionResumed(_Event):
+class SessionResumed(EventBase):
     type: Literal["session_resumed"] = "session_resumed"
     program_version: str
     model: str
@@ -58,23 +67,23 @@ class SessionResumed(_Event):
     dry_run: bool = False
 
 
-class SessionEnded(_Event):
+class SessionEnded(EventBase):
     type: Literal["session_ended"] = "session_ended"
     reason: LeaveReason
 
 
-class UserSaid(_Event):
+class UserSaid(EventBase):
     """A user message. A turn starts with one; further ones are given while it runs."""
 
     type: Literal["user_message"] = "user_message"
     text: str
 
 
-class TurnStarted(_Event):
+class TurnStarted(EventBase):
     type: Literal["turn_started"] = "turn_started"
 
 
-class TurnEnded(_Event):
+class TurnEnded(EventBase):
     type: Literal["turn_ended"] = "turn_ended"
     kind: OutcomeKind
     reason: StopReason
@@ -88,16 +97,16 @@ class TurnEnded(_Event):
     duration_s: float
 
 
-class IterationStarted(_Event):
+class IterationStarted(EventBase):
     type: Literal["iteration_started"] = "iteration_started"
 
 
-class IterationEnded(_Event):
+class IterationEnded(EventBase):
     type: Literal["iteration_ended"] = "iteration_ended"
     duration_s: float
 
 
-class AttemptStarted(_Event):
+class AttemptStarted(EventBase):
     """One request goes out to a model."""
 
     type: Literal["attempt_started"] = "attempt_started"
@@ -106,7 +115,7 @@ class AttemptStarted(_Event):
     """1 for the first request to this model in this iteration."""
 
 
-class AttemptFailed(_Event):
+class AttemptFailed(EventBase):
     """The request failed; whatever had been streamed is discarded."""
 
     type: Literal["attempt_failed"] = "attempt_failed"
@@ -119,7 +128,7 @@ class AttemptFailed(_Event):
     """Whether something had already been shown."""
 
 
-class RetryWaiting(_Event):
+class RetryWaiting(EventBase):
     """Ended by the next `attempt_started`."""
 
     type: Literal["retry_waiting"] = "retry_waiting"
@@ -128,14 +137,14 @@ class RetryWaiting(_Event):
     message: str
 
 
-class ModelSwitched(_Event):
+class ModelSwitched(EventBase):
     type: Literal["model_switched"] = "model_switched"
     from_model: str
     to_model: str
     message: str
 
 
-class ParameterDropped(_Event):
+class ParameterDropped(EventBase):
     """A parameter was left out because this model does not take it."""
 
     type: Literal["parameter_dropped"] = "parameter_dropped"
@@ -144,7 +153,7 @@ class ParameterDropped(_Event):
     message: str
 
 
-class ModelReplied(_Event):
+class ModelReplied(EventBase):
     """A complete reply; in the log before any of its tools starts."""
 
     type: Literal["model_replied"] = "model_replied"
@@ -160,7 +169,7 @@ class ModelReplied(_Event):
     duration_s: float
 
 
-class ReplyDiscarded(_Event):
+class ReplyDiscarded(EventBase):
     """A reply that is of no use and stays out of the messages; its usage still counts."""
 
     type: Literal["reply_discarded"] = "reply_discarded"
@@ -170,14 +179,14 @@ class ReplyDiscarded(_Event):
     cost_usd: float | None
 
 
-class ReplyInterrupted(_Event):
+class ReplyInterrupted(EventBase):
     """The user stopped an answer; what had been shown of it is kept."""
 
     type: Literal["reply_interrupted"] = "reply_interrupted"
     text: str
 
 
-class IntentRejected(_Event):
+class IntentRejected(EventBase):
     """An intent that was not run, and what the model is told instead of a result."""
 
     type: Literal["intent_rejected"] = "intent_rejected"
@@ -187,7 +196,7 @@ class IntentRejected(_Event):
     content: str
 
 
-class ApprovalRequested(_Event):
+class ApprovalRequested(EventBase):
     """A person is asked; ended by `approval_resolved`."""
 
     type: Literal["approval_requested"] = "approval_requested"
@@ -199,7 +208,7 @@ class ApprovalRequested(_Event):
     why: str
 
 
-class ApprovalResolved(_Event):
+class ApprovalResolved(EventBase):
     type: Literal["approval_resolved"] = "approval_resolved"
     call_id: str
     name: str
@@ -211,7 +220,7 @@ class ApprovalResolved(_Event):
     """What the model is told where it was not allowed."""
 
 
-class ToolStarted(_Event):
+class ToolStarted(EventBase):
     """Written before the tool runs."""
 
     type: Literal["tool_started"] = "tool_started"
@@ -223,7 +232,7 @@ class ToolStarted(_Event):
     idempotency_key: str
 
 
-class ToolRetried(_Event):
+class ToolRetried(EventBase):
     type: Literal["tool_retried"] = "tool_retried"
     call_id: str
     name: str
@@ -233,7 +242,7 @@ class ToolRetried(_Event):
     message: str
 
 
-class ToolFinished(_Event):
+class ToolFinished(EventBase):
     """Written as soon as the tool is done."""
 
     type: Literal["tool_finished"] = "tool_finished"
@@ -252,7 +261,7 @@ class ToolFinished(_Event):
     duration_s: float
 
 
-class FileChanged(_Event):
+class FileChanged(EventBase):
     """A tool is about to change a file; written before it does, when the previous content is kept."""
 
     type: Literal["file_changed"] = "file_changed"
@@ -273,7 +282,7 @@ class FileChanged(_Event):
     """Lines."""
 
 
-class ChangeUndone(_Event):
+class ChangeUndone(EventBase):
     """The user took a change back: the file is as it was before."""
 
     type: Literal["change_undone"] = "change_undone"
@@ -286,7 +295,17 @@ class ChangeUndone(_Event):
     """What is there now; None where there is no file."""
 
 
-class LimitWarning(_Event):
+class Rewound(EventBase):
+    """The user took the latest turns back: the messages are those from before them. The log keeps them."""
+
+    type: Literal["rewound"] = "rewound"
+    to_turn: int
+    """The first turn that is taken back."""
+    turns: int
+    """How many turns are; those that were taken back before do not count."""
+
+
+class LimitWarning(EventBase):
     """Most of a limit is used up."""
 
     type: Literal["limit_warning"] = "limit_warning"
@@ -296,31 +315,21 @@ class LimitWarning(_Event):
     of: float
 
 
-class CostUnknown(_Event):
+class CostUnknown(EventBase):
     """A cost limit is set, but it cannot be enforced."""
 
     type: Literal["cost_unknown"] = "cost_unknown"
     model: str
 
 
-class ContextShortened(_Event):
-    """The context window overflowed; from here on the messages leave out the older ones."""
-
-    type: Literal["context_shortened"] = "context_shortened"
-    dropped: int
-    """The first so many of the messages after the system message are no longer shown to the model."""
-    tool_result_limit: int
-    """Tool results before this event are cut to so many characters."""
-
-
-class Notice(_Event):
+class Notice(EventBase):
     """Something that the user should know and that belongs to the session."""
 
     type: Literal["notice"] = "notice"
     message: str
 
 
-class UnknownEvent(_Event):
+class UnknownEvent(EventBase):
     """An event of a type that this version does not know: kept, shown as it is, and skipped by the rules."""
 
     type: str
@@ -352,9 +361,19 @@ KnownEvent = (
     | ToolFinished
     | FileChanged
     | ChangeUndone
+    | Rewound
     | LimitWarning
     | CostUnknown
     | ContextShortened
+    | ContextThinned
+    | CompactionStarted
+    | ContextCompacted
+    | CompactionFailed
+    | CompactionUndone
+    | TurnPinned
+    | CacheMissed
+    | JobReplied
+    | SessionTitled
     | Notice
 )
 Event = KnownEvent | UnknownEvent

@@ -47,6 +47,8 @@ class ToolMessage:
     call_id: str
     name: str
     text: str
+    stored: str | None = None
+    """The id under which the whole result can be read, where `text` is only part of it."""
 
 
 Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage

@@ -3,24 +3,38 @@
 `Projection` is a fold: feed it every entry, in order, and read `messages()`. The messages are always
 valid for the next model call: every call of a reply has exactly one tool message, in the order of the
 calls, whatever happened to the turn or the process.
+
+Four passes keep the messages fit for a request, in this order: *repair* (calls without a result get one,
+roles alternate) at every message; *thinning*, *compaction* and *shortening* where the log has their event,
+and only there: between two of them messages are only ever added, so that the bytes of a request's beginning
+stay the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Self
 
+from agent_chat.core.compaction import compacted
 from agent_chat.core.events import (
     ChangeUndone,
+    CompactionUndone,
+    ContextCompacted,
     ContextShortened,
+    ContextThinned,
     Event,
     IntentRejected,
     ModelReplied,
     ReplyInterrupted,
+    Rewound,
     SessionResumed,
     SessionStarted,
     ToolFinished,
     ToolStarted,
+    TurnPinned,
+    TurnStarted,
     UserSaid,
 )
 from agent_chat.core.messages import (
@@ -32,10 +46,11 @@ from agent_chat.core.messages import (
     UserMessage,
     parse_arguments,
 )
-from agent_chat.core.observation import NOT_STARTED, UNKNOWN_OUTCOME, excerpt
+from agent_chat.core.observation import NOT_STARTED, UNKNOWN_OUTCOME
+from agent_chat.core.shortening import shortened
+from agent_chat.core.thinning import thinned
 
 INTERRUPTED_MARK = "[interrupted by the user]"
-SHORTENED_NOTE = "[The earlier part of this conversation was left out to fit the model's context window.]"
 
 
 def project(events: Iterable[Event]) -> tuple[Message, ...]:
@@ -46,29 +61,68 @@ def project(events: Iterable[Event]) -> tuple[Message, ...]:
     return projection.messages()
 
 
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """The messages before a turn. A list of messages only grows, but for its last one, to which a text of the
+    same role is added."""
+
+    messages: list[Message]
+    length: int
+    last: Message | None
+
+
 class Projection:
     """Messages kept up to date event by event, so that an iteration costs what is new and no more."""
 
     def __init__(self) -> None:
         self._system: SystemMessage | None = None
         self._messages: list[Message] = []
-        self._open: dict[str, str | None] = {}
-        """The calls of the last reply in order; what the model is told of each, None while unknown."""
+        self._open: dict[str, ToolFinished | IntentRejected | None] = {}
+        """The calls of the last reply in order, and what came of each; None while unknown."""
         self._open_calls: tuple[ToolCall, ...] = ()
         self._started: set[str] = set()
+        self.pins: tuple[str, ...] = ()
+        """Texts that outlast every compaction."""
+        self._whole: Projection | None = None
+        """What this would be without the last compaction."""
+        self._marks: list[_Mark] = []
+        """Of the turns that are in the messages, in order."""
 
     def messages(self) -> tuple[Message, ...]:
         """All messages, the system message first. Calls that are still open are answered as they stand."""
         head = (self._system,) if self._system else ()
         return (*head, *self._messages, *self._open_answers())
 
+    @property
+    def compacted(self) -> bool:
+        """Whether there is a compaction that can be undone."""
+        return self._whole is not None
+
+    def whole(self) -> tuple[Message, ...]:
+        """The messages as they would be without the last compaction."""
+        return (self._whole or self).messages()
+
     def apply(self, event: Event) -> None:
+        if self._whole is not None:
+            match event:
+                case CompactionUndone():
+                    self.__dict__ = self._whole.__dict__
+                    return
+                case ContextCompacted() | ContextShortened() | ContextThinned():
+                    pass  # they are about these messages
+                case _:
+                    self._whole.apply(event)
+        self._apply(event)
+
+    def _apply(self, event: Event) -> None:
         match event:
             case SessionStarted():
                 self._set_system(event.system)
             case SessionResumed():
                 if event.system is not None:
                     self._set_system(event.system)
+            case TurnStarted():
+                self._mark()
             case UserSaid():
                 self._add_user(event.text)
             case ModelReplied():
@@ -80,14 +134,44 @@ class Projection:
                 self._started.add(event.call_id)
             case ToolFinished() | IntentRejected():
                 if event.call_id in self._open:
-                    self._open[event.call_id] = event.content
+                    self._open[event.call_id] = event
             case ChangeUndone():
                 what = "removed again" if event.after is None else "as it was before that change again"
                 self._add_user(f"[The user undid your last change of {event.path}: it is {what}.]")
+            case ContextThinned():
+                self._close()
+                self._messages = thinned(self._messages, event)
+            case ContextCompacted():
+                self._close()
+                self._whole = self._copy()
+                self._messages = compacted(self._messages, event)
+                self.pins = event.pinned
             case ContextShortened():
-                self._shorten(event)
+                self._close()
+                self._messages = shortened(self._messages, event)
+            case TurnPinned():
+                self.pins = (*self.pins, event.text)
+            case Rewound():
+                self._rewind(event.turns)
             case _:
                 pass
+
+    def _mark(self) -> None:
+        self._close()
+        last = self._messages[-1] if self._messages else None
+        self._marks.append(_Mark(self._messages, len(self._messages), last))
+
+    def _rewind(self, turns: int) -> None:
+        if not 0 < turns <= len(self._marks):
+            return
+        mark = self._marks[-turns]
+        del self._marks[-turns:]
+        if mark.messages is not self._messages:
+            self._whole = None  # the compaction is taken back with the turns
+        self._open_calls, self._open = (), {}
+        self._messages = mark.messages[: mark.length]
+        if mark.last is not None:
+            self._messages[-1] = mark.last
 
     def _set_system(self, text: str) -> None:
         self._system = SystemMessage(text) if text else None
@@ -117,14 +201,24 @@ class Projection:
 
     def _open_answers(self) -> list[ToolMessage]:
         return [
-            ToolMessage(call.id, call.name, self._answer(call.id, self._open[call.id]))
+            ToolMessage(call.id, call.name, *self._answer(call.id, self._open[call.id]))
             for call in self._open_calls
         ]
 
-    def _answer(self, call_id: str, content: str | None) -> str:
-        if content is not None:
-            return content
-        return UNKNOWN_OUTCOME if call_id in self._started else NOT_STARTED
+    def _answer(self, call_id: str, result: ToolFinished | IntentRejected | None) -> tuple[str, str | None]:
+        """What the model is told of a call, and where the whole of it is kept."""
+        if result is not None:
+            return result.content, result.stored if isinstance(result, ToolFinished) else None
+        return UNKNOWN_OUTCOME if call_id in self._started else NOT_STARTED, None
+
+    def _copy(self) -> Self:
+        """Another one, which takes the messages over: this one goes on with a list of its own. Call it while
+        no calls are open."""
+        other = copy(self)
+        other._started = set(self._started)
+        other._marks = list(self._marks)
+        other._whole = None
+        return other
 
     def _close(self) -> None:
         """Settles the calls of the last reply: after it other messages follow."""
@@ -132,71 +226,9 @@ class Projection:
         self._open_calls = ()
         self._open = {}
 
-    def _shorten(self, event: ContextShortened) -> None:
-        self._close()
-        dropped, kept = self._messages[: event.dropped], self._messages[event.dropped :]
-        note = SHORTENED_NOTE
-        asked = next((message for message in reversed(dropped) if isinstance(message, UserMessage)), None)
-        if asked and not any(isinstance(message, UserMessage) for message in kept):
-            # The question that is being answered stays, however much of the way to its answer goes.
-            note = f"{note}\n\n{asked.text.removeprefix(SHORTENED_NOTE).lstrip()}"
-        self._messages = []
-        if dropped:
-            self._messages.append(UserMessage(note))
-        for message in kept:
-            match message:
-                case UserMessage():
-                    self._add_user(message.text)
-                case ToolMessage():
-                    self._messages.append(
-                        replace(message, text=excerpt(message.text, event.tool_result_limit).text)
-                    )
-                case _:
-                    self._messages.append(message)
-
 
 def _sendable(arguments: str) -> str:
     """Providers refuse a history whose arguments are not JSON text of an object."""
     if not arguments.strip() or parse_arguments(arguments) is None:
         return "{}"
     return arguments
-
-
-def message_size(message: Message) -> int:
-    """Characters, as a measure of what a message takes of the context window."""
-    match message:
-        case AssistantMessage():
-            calls = sum(len(call.name) + len(call.arguments) for call in message.calls)
-            return len(message.text) + calls + sum(len(str(value)) for value in message.extras.values())
-        case SystemMessage() | UserMessage() | ToolMessage():
-            return len(message.text)
-
-
-SHORTENED_SHARE = 0.45
-"""What a shortening aims at: this share of the request's size before."""
-LEAST_SHARE = 0.1
-"""What it leaves of the messages at least, however much of the request cannot be shortened."""
-
-
-def plan_shortening(messages: tuple[Message, ...], fixed: int) -> ContextShortened | None:
-    """How to make the messages fit a window that they overflowed; None where nothing can be left out.
-
-    `fixed`: characters of the request that stay whatever happens: the tools. Whole groups go, oldest first (a
-    reply with calls goes together with its results); then the tool results that stay are cut.
-    """
-    body = [message for message in messages if not isinstance(message, SystemMessage)]
-    sizes = [message_size(message) for message in body]
-    stays = fixed + sum(message_size(message) for message in messages) - sum(sizes)
-    aim = (stays + sum(sizes)) * SHORTENED_SHARE - stays
-    budget = int(max(aim, sum(sizes) * LEAST_SHARE))
-    starts = [index for index, message in enumerate(body) if not isinstance(message, ToolMessage)]
-    # The last group always stays: without it there is nothing to answer.
-    dropped = next((start for start in starts if sum(sizes[start:]) <= budget), starts[-1]) if starts else 0
-    results = [sizes[index] for index in range(dropped, len(body)) if isinstance(body[index], ToolMessage)]
-    rest = sum(sizes[dropped:]) - sum(results)
-    limit = max(results, default=0)
-    if sum(results) + rest > budget and results:
-        limit = max(200, (budget - rest) // len(results))
-    if dropped == 0 and limit >= max(results, default=0):
-        return None
-    return ContextShortened(dropped=dropped, tool_result_limit=limit)

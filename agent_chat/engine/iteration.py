@@ -25,7 +25,7 @@ from agent_chat.core.events import (
 from agent_chat.core.messages import UserMessage
 from agent_chat.core.model import CallDelta, Query, ReasoningDelta, Reply, TextDelta
 from agent_chat.core.outcome import StopReason
-from agent_chat.core.projection import plan_shortening
+from agent_chat.core.shortening import plan_shortening
 from agent_chat.core.text import storable
 from agent_chat.engine.runtime import Runtime
 from agent_chat.engine.tool_calls import Observed, run_intents

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from agent_chat.core.events import (
     Entry,
+    JobReplied,
     LeaveReason,
     ModelReplied,
     ModelSwitched,
@@ -13,6 +14,7 @@ from agent_chat.core.events import (
     SessionEnded,
     SessionResumed,
     SessionStarted,
+    SessionTitled,
     TurnStarted,
     UserSaid,
 )
@@ -56,7 +58,9 @@ def summarize(summary: SessionSummary, entry: Entry) -> SessionSummary:
             return replace(summary, last=entry.at, turns=max(summary.turns, entry.turn))
         case UserSaid() as event if not summary.title:
             return replace(summary, title=_first_line(event.text))
-        case ModelReplied() | ReplyDiscarded() as event:
+        case SessionTitled() as event:
+            return replace(summary, title=_first_line(event.title))
+        case ModelReplied() | ReplyDiscarded() | JobReplied() as event:
             return replace(
                 summary,
                 last=entry.at,

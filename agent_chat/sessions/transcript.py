@@ -13,6 +13,7 @@ from agent_chat.core.events import (
     ModelReplied,
     ReplyDiscarded,
     ReplyInterrupted,
+    Rewound,
     ToolFinished,
     ToolStarted,
     TurnEnded,
@@ -60,6 +61,8 @@ class TurnRecord:
     cost_usd: float | None = 0.0
     """None where the cost of any reply is unknown."""
     duration_s: float | None = None
+    taken_back: bool = False
+    """Whether the user went back to before it: the model does not see it any more."""
 
 
 def turns_of(entries: Iterable[Entry]) -> list[TurnRecord]:
@@ -69,6 +72,9 @@ def turns_of(entries: Iterable[Entry]) -> list[TurnRecord]:
         match entry.event:
             case TurnStarted():
                 turns.append(TurnRecord(entry.turn, entry.at))
+            case Rewound(turns=count):
+                for turn in [turn for turn in turns if not turn.taken_back][-count:]:
+                    turn.taken_back = True
             case event if turns:
                 turns[-1].iterations = max(turns[-1].iterations, entry.iteration)
                 _add(turns[-1], event)

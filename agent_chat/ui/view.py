@@ -9,8 +9,14 @@ from agent_chat.core.events import (
     ApprovalResolved,
     AttemptFailed,
     AttemptStarted,
+    CacheMissed,
     ChangeUndone,
+    CompactionFailed,
+    CompactionStarted,
+    CompactionUndone,
+    ContextCompacted,
     ContextShortened,
+    ContextThinned,
     CostUnknown,
     Entry,
     Event,
@@ -18,6 +24,7 @@ from agent_chat.core.events import (
     IntentRejected,
     IterationEnded,
     IterationStarted,
+    JobReplied,
     LimitWarning,
     ModelReplied,
     ModelSwitched,
@@ -26,19 +33,23 @@ from agent_chat.core.events import (
     ReplyDiscarded,
     ReplyInterrupted,
     RetryWaiting,
+    Rewound,
     SessionEnded,
     SessionResumed,
     SessionStarted,
+    SessionTitled,
     ToolFinished,
     ToolRetried,
     ToolStarted,
     TurnEnded,
+    TurnPinned,
     TurnStarted,
     UnknownEvent,
     UserSaid,
 )
 from agent_chat.core.model import CallDelta, Delta, ReasoningDelta, TextDelta, ToolOutput
 from agent_chat.ui import phrases
+from agent_chat.ui.context import ContextEvent, context_lines
 from agent_chat.ui.sanitize import one_line, visible
 from agent_chat.ui.shown import Note, NoteKind, Reasoning, Shown, Text, TextEnd, ToolText
 
@@ -136,6 +147,20 @@ class View:
                 ]
             case ContextShortened():
                 return [Note("warning", _shortened(event))]
+            case (
+                ContextThinned()
+                | CompactionStarted()
+                | ContextCompacted()
+                | CompactionFailed()
+                | CompactionUndone()
+                | TurnPinned()
+                | CacheMissed()
+                | JobReplied()
+                | SessionTitled()
+            ):
+                return self._context(event)
+            case Rewound():
+                return [Note("detail", f"went back to before turn {event.to_turn}")]
             case Notice():
                 return [Note("notice", visible(event.message))]
             case UnknownEvent():
@@ -233,6 +258,13 @@ class View:
                 self._show_running()
                 told = phrases.approved(event) if event.allowed else ""
                 return [Note("notice", told)] if told else []
+
+    def _context(self, event: ContextEvent) -> list[Shown]:
+        if isinstance(event, CompactionStarted):
+            self.status = "summarizing the earlier part of the conversation"
+        elif isinstance(event, ContextCompacted | CompactionFailed):
+            self.status = "thinking" if self.status else ""
+        return [Note(kind, text) for kind, text in context_lines(event)]
 
     def _show_running(self) -> None:
         names = ", ".join(phrases.cut(one_line(name), 40) for name in list(self._running.values())[:5])
