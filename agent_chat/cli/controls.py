@@ -97,6 +97,13 @@ class SessionControls:
         session.record_soon(taken.event)
         return taken.told
 
+    def rewind(self, turn: int | None, *, files: bool) -> tuple[str, str]:
+        from agent_chat.cli.rewind import go_back
+
+        opened = self.opened
+        back = go_back(opened.session, opened.sessions.contents, turn, files=files)
+        return back.text, back.told
+
     def resume(self, session_id: str) -> None:
         wanted = self.opened.sessions.resolve(session_id)
         if wanted == self.opened.log.session_id:

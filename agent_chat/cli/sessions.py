@@ -144,7 +144,7 @@ def _heading(summary: "SessionSummary") -> str:
 def _turn_lines(turn: "TurnRecord") -> Iterator[str]:
     from agent_chat.ui.sanitize import one_line, visible
 
-    yield f"── turn {turn.number}, {_time(turn.started)}"
+    yield f"── turn {turn.number}, {_time(turn.started)}{', taken back' if turn.taken_back else ''}"
     for text in turn.said:
         yield _indented(f"> {visible(text)}")
     for tool in turn.tools:

@@ -93,6 +93,11 @@ class Controls(Protocol):
         unless forced, where something else changed the file since."""
         ...
 
+    def rewind(self, turn: int | None, *, files: bool) -> tuple[str, str]:
+        """Goes back to before a turn, the last one where it is None, and with `files` takes back what tools
+        changed since. Gives the turn's user message, and says what it did. `UserError` where it cannot."""
+        ...
+
     def resume(self, session_id: str) -> None:
         """Another session is to go on in place of this one, which ends. `UserError` where it cannot."""
         ...
@@ -107,6 +112,17 @@ class Reaction:
     clear: bool = False
     """Clears the screen."""
     toggle_verbose: bool = False
+    offer: str = ""
+    """Text for the input line, for the user to change and to send."""
+    say: str = ""
+    """A user message that is sent at once."""
+
+    @property
+    def all_notes(self) -> tuple[Note, ...]:
+        """Where there is no input line that could hold what is offered."""
+        if not self.offer:
+            return self.notes
+        return (*self.notes, Note("reply", f"Its message was:\n{visible(self.offer)}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +273,24 @@ def _undo(controls: Controls, argument: str) -> Reaction:
     return _reply(controls.undo(force=argument == "force"))
 
 
+def _rewind(controls: Controls, argument: str) -> Reaction:
+    words = argument.split()
+    files = bool(words) and words[-1].removeprefix("--") == "files"
+    if files:
+        words.pop()
+    if len(words) > 1 or not all(word.isdecimal() for word in words):
+        return _failed("/rewind takes the number of a turn, and the word files to take its changes back too.")
+    text, told = controls.rewind(int(words[0]) if words else None, files=files)
+    return Reaction((Note("reply", visible(told)),), offer=text)
+
+
+def _retry(controls: Controls, argument: str) -> Reaction:
+    if argument:
+        controls.set_model(argument)
+    text, told = controls.rewind(None, files=False)
+    return Reaction((Note("reply", visible(told)),), say=text)
+
+
 def _resume(controls: Controls, argument: str) -> Reaction:
     if not argument:
         return _failed("/resume needs the id of a session; /sessions lists them.")
@@ -289,6 +323,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("system", "", "shows the system prompt", _system),
     Command("sessions", "", "lists past sessions", _sessions),
     Command("undo", "[force]", "takes the last change of a file back; again, the one before", _undo),
+    Command("rewind", "[N] [files]", "goes back to before a turn, the last one without N", _rewind),
+    Command("retry", "[NAME]", "sends the last message again, on request to another model", _retry),
     Command("resume", "ID", "goes on with another session in place of this one", _resume),
     Command("verbose", "", "shows more of what happens, or less again", _verbose),
 )

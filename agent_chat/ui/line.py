@@ -51,7 +51,7 @@ class LineSink:
             self._stderr.line(plain_lines(note))
 
     def react(self, reaction: Reaction) -> None:
-        for note in reaction.notes:
+        for note in reaction.all_notes:
             self.note(note)
         if reaction.toggle_verbose:
             self.verbosity = "normal" if self.verbosity == "verbose" else "verbose"

@@ -137,6 +137,8 @@ class PipeInput:
             self._react(reaction)
             if reaction.leave:
                 return Leave(reaction.leave)
+            if reaction.say:
+                return UserInput(reaction.say)
         return self._left
 
     def unread(self) -> int:

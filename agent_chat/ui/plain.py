@@ -74,7 +74,7 @@ class PlainSink:
 
     def react(self, reaction: Reaction) -> None:
         """What a command says goes to stderr: stdout is for answers."""
-        for note in reaction.notes:
+        for note in reaction.all_notes:
             self.note(note)
         if reaction.toggle_verbose:
             self.verbosity = "normal" if self.verbosity == "verbose" else "verbose"

@@ -167,6 +167,9 @@ class TerminalFace:
             self._react(text, reaction)
             if reaction.leave:
                 return _ports().Leave(reaction.leave)
+            if reaction.say:
+                self._set_running(True)
+                return _ports().UserInput(reaction.say)
         return _ports().Leave(self._left)
 
     async def ask(self, question: str) -> str | None:
@@ -359,6 +362,8 @@ class TerminalFace:
         self.note(Note("user", text))
         for note in reaction.notes:
             self.note(note)
+        if reaction.offer and not self._line.buffer.text:
+            self._line.buffer.insert_text(reaction.offer)
         if reaction.clear:
             self._screen.clear()
         if reaction.toggle_verbose:

@@ -78,6 +78,7 @@ class FakeControls:
         self.resumed = ""
         self.undone = 0
         self.changed_since = False
+        self.rewound: list[tuple[int | None, bool]] = []
 
     def model(self) -> str:
         return self.current
@@ -113,6 +114,12 @@ class FakeControls:
             raise UserError("a.py was changed by something else since.", hint="/undo force does it.")
         self.undone += 1
         return "a.py is as it was."
+
+    def rewind(self, turn: int | None, *, files: bool) -> tuple[str, str]:
+        if turn == 9:
+            raise UserError("There is no turn 9 in this conversation.", hint="Its last turns are: 1, 2.")
+        self.rewound.append((turn, files))
+        return "what was said", f"Back to before turn {turn or 2}."
 
     def resume(self, session_id: str) -> None:
         self.resumed = session_id

@@ -87,6 +87,32 @@ def test_taking_a_change_back() -> None:
     assert said("/undo force", controls) == "a.py is as it was."
 
 
+def test_going_back_to_before_a_turn_offers_its_message() -> None:
+    controls = FakeControls()
+    reaction = Commands(controls).react("/rewind")
+    assert reaction is not None
+    assert (reaction.offer, reaction.say) == ("what was said", "")
+    assert said("/rewind 1", controls) == "Back to before turn 1."
+    said("/rewind 1 files", controls)
+    said("/rewind --files", controls)
+    assert controls.rewound == [(None, False), (1, False), (1, True), (None, True)]
+    assert said("/rewind 9", controls).startswith("There is no turn 9")
+    for wrong in ("/rewind -1", "/rewind one", "/rewind 1 2", "/rewind files 1"):
+        assert said(wrong, controls).startswith("/rewind takes the number of a turn")
+    assert len(controls.rewound) == 4
+
+
+def test_the_last_message_is_sent_again() -> None:
+    controls = FakeControls()
+    reaction = Commands(controls).react("/retry")
+    assert reaction is not None
+    assert (reaction.offer, reaction.say) == ("", "what was said")
+    assert Commands(controls).react("/retry backup") is not None
+    assert controls.model() == "backup"
+    assert said("/retry bakup", controls) == "There is no model bakup.\nDid you mean backup?"
+    assert controls.rewound == [(None, False), (None, False)]
+
+
 def test_past_sessions_and_going_on_with_one() -> None:
     assert said("/sessions") == "There are no past sessions."
     controls = FakeControls()
