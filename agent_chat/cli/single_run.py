@@ -9,6 +9,7 @@ import select
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_chat.cli.denials import Denials
 from agent_chat.cli.exit_codes import ExitCode, delivered, exit_code
@@ -18,16 +19,15 @@ from agent_chat.cli.wiring import nobody, open_session, settings_for, verbosity
 from agent_chat.core.errors import UserError
 from agent_chat.core.outcome import StopReason
 from agent_chat.core.ports import EventSink
-from agent_chat.ui.jsonl import JsonLinesSink
 from agent_chat.ui.kind import is_unicode, takes_no_escapes, wants_color
-from agent_chat.ui.line import LineSink
-from agent_chat.ui.live import LiveSink
-from agent_chat.ui.paint import Paint
 from agent_chat.ui.pipe import decode_input
 from agent_chat.ui.plain import PlainSink
-from agent_chat.ui.result import ResultSink, usage_error
 from agent_chat.ui.shown import Note
 from agent_chat.ui.stdout import Output
+
+if TYPE_CHECKING:
+    from agent_chat.ui.line import LineSink
+    from agent_chat.ui.live import LiveSink
 
 INPUT_PATIENCE = 2.0
 """Seconds without any input after which the user is told what is waited for."""
@@ -58,8 +58,14 @@ def _text_sink(options: SharedOptions, stdout: Output) -> PlainSink | LineSink |
     stderr, level = Output(sys.stderr), verbosity(options)
     if not stdout.is_terminal:
         return PlainSink(stdout, stderr, verbosity=level)
+    # The faces that are not shown are not loaded: this runs in scripts, many times.
     if takes_no_escapes(os.environ):
+        from agent_chat.ui.line import LineSink
+
         return LineSink(stdout, stderr=stderr, verbosity=level, conversation=False)
+    from agent_chat.ui.live import LiveSink
+    from agent_chat.ui.paint import Paint
+
     color = wants_color(os.environ, options.color.value if options.color else "auto")
     size = os.get_terminal_size(sys.stdout.fileno())
     paint = Paint(color, unicode=is_unicode(stdout.encoding))
@@ -79,10 +85,14 @@ class _Single:
         self._faces: tuple[EventSink, ...] = (self._notices,)
         self._finish: Callable[[Callable[[StopReason], int]], None] = lambda _: None
         if options.output is OutputFormat.JSON:
+            from agent_chat.ui.result import ResultSink
+
             result = ResultSink()
             self._faces = (result, self._notices)
             self._finish = lambda code: stdout.line(result.result(code).to_json())
         elif options.output is OutputFormat.STREAM_JSON:
+            from agent_chat.ui.jsonl import JsonLinesSink
+
             lines = JsonLinesSink(stdout)
             self._faces = (lines, self._notices)
             self._finish = lines.finish
@@ -93,6 +103,8 @@ class _Single:
             return asyncio.run(self._turn(text))
         except UserError as error:
             if self._options.output is not OutputFormat.TEXT:
+                from agent_chat.ui.result import usage_error
+
                 message = f"{error.message} {error.hint}".strip()
                 self._stdout.line(usage_error(message, ExitCode.USAGE).to_json())
             raise
@@ -116,11 +128,17 @@ class _Single:
                 raise
         finally:
             await opened.close()
-            if isinstance(self._notices, LiveSink):
-                self._notices.close()
+            self._close_face()
         code = signals.code or self._denials.applied(exit_code(reason))
         self._finish(lambda _: code)
         return delivered(code, self._stdout, lambda problem: self._notices.note(Note("error", problem)))
+
+    def _close_face(self) -> None:
+        if not isinstance(self._notices, PlainSink):
+            from agent_chat.ui.live import LiveSink
+
+            if isinstance(self._notices, LiveSink):
+                self._notices.close()
 
     def _problem(self, message: str) -> None:
         self._notices.note(Note("warning", message))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agent_chat.core.events import Entry
 from agent_chat.core.model import Delta
-from agent_chat.ui.commands import Reaction
 from agent_chat.ui.pipe import PipeInput
 from agent_chat.ui.plain import plain_lines, wanted
 from agent_chat.ui.sanitize import VisibleStream, revealed
 from agent_chat.ui.shown import Note, Shown, Text, TextEnd, Verbosity
 from agent_chat.ui.stdout import Output
 from agent_chat.ui.view import View
+
+if TYPE_CHECKING:
+    from agent_chat.ui.commands import Reaction
 
 PROMPT = "> "
 

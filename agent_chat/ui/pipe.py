@@ -9,12 +9,14 @@ import select
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from agent_chat.core.events import LeaveReason
 from agent_chat.core.ports import Leave, UserInput
-from agent_chat.ui.commands import Commands, Reaction
 from agent_chat.ui.shown import Note
+
+if TYPE_CHECKING:
+    from agent_chat.ui.commands import Commands, Reaction
 
 FENCE = '"""'
 CHUNK = 65_536

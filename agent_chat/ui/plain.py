@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent_chat.core.events import Entry, TurnEnded
 from agent_chat.core.model import Delta
-from agent_chat.ui.commands import Reaction
 from agent_chat.ui.sanitize import VisibleStream, printable
 from agent_chat.ui.shown import PREFIXES, Note, NoteKind, Reasoning, Shown, Verbosity
 from agent_chat.ui.stdout import Output
 from agent_chat.ui.view import View
+
+if TYPE_CHECKING:
+    from agent_chat.ui.commands import Reaction
 
 _ASKING: frozenset[NoteKind] = frozenset(("question", "asked", "place", "added", "removed"))
 _NORMAL: frozenset[NoteKind] = _ASKING.union(
