@@ -96,11 +96,12 @@ class _Rates:
     def __init__(self, info: Mapping[str, Any], prompt: int) -> None:
         self._info = info
         self._prompt = prompt
+        self._tiers = [(key, value) for key, value in info.items() if "_above_" in key]
 
     def of(self, name: str) -> float | None:
         beyond = [
             (threshold, value)
-            for key, value in self._info.items()
+            for key, value in self._tiers
             if (threshold := _threshold(key, name)) is not None and self._prompt > threshold
         ]
         value = max(beyond)[1] if beyond else self._info.get(name)
