@@ -16,8 +16,11 @@ BEHIND = (
     "cli.chat_sessions",
     "models.build",
     "models.direct_model",
+    "tools.builtin.edit",
     "tools.builtin.files",
     "tools.builtin.search",
+    "tools.builtin.shell",
+    "tools.builtin.web",
 )
 """What opening a session imports."""
 

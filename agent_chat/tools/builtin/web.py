@@ -10,7 +10,6 @@ from agent_chat.tools.seen import digest
 from agent_chat.tools.threads import in_thread
 from agent_chat.tools.tool import FunctionTool, ToolError, tool
 from agent_chat.tools.web.fetching import Elsewhere, Fetcher, Judge
-from agent_chat.tools.web.readable import NotText, readable
 from agent_chat.tools.web.searching import SearchProvider
 
 TIMEOUT = 60.0
@@ -36,6 +35,8 @@ def fetch_tool(
 
     @tool(effect="network", timeout=TIMEOUT, on_failure="retry", retries=1, preview=preview)
     async def fetch_url(url: str) -> str:
+        from agent_chat.tools.web.readable import NotText, readable
+
         page = await fetcher.fetch(url)
         if isinstance(page, Elsewhere):
             return f"It redirects to another site: {page.url}\nTo read that, call fetch_url with it."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,5 +128,7 @@ def _hit(result: Any) -> Hit | None:
 
 
 def _line(value: Any) -> str:
+    import html
+
     text = html.unescape(re.sub(r"<[^<>]{1,100}>", "", value)) if isinstance(value, str) else ""
     return " ".join(text.split())[:1000]
