@@ -38,7 +38,12 @@ class _Stream:
         output = _printed.get()
         if output is None:
             return self._stream.write(text)
-        output(text)
+        # Whoever shows it may print in turn.
+        token = _printed.set(None)
+        try:
+            output(text)
+        finally:
+            _printed.reset(token)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
