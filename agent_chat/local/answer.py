@@ -71,8 +71,22 @@ async def _call(body: Body, generate: Generate) -> tuple[tuple[Call, ...], Seque
             if not chunk["choices"] or chunk["choices"][0].get("finish_reason"):
                 end.append(chunk)
             if goes_round(text):
-                return whole_calls(text), [_chunk({}, "tool_calls")]
+                return whole_calls(text), [_chunk({}, "tool_calls"), *_usage(chunk)]
     return whole_calls(text) or read_calls(text), end
+
+
+def _usage(chunk: Chunk) -> list[Chunk]:
+    """What a round has cost that is stopped after `chunk`, as the chunk that would have told it."""
+    timings = chunk.get("timings")
+    if timings is None:
+        return []
+    cached, prompt = int(timings["cache_n"]), int(timings["cache_n"]) + int(timings["prompt_n"])
+    usage = {
+        "prompt_tokens": prompt,
+        "prompt_tokens_details": {"cached_tokens": cached},
+        "completion_tokens": int(timings["predicted_n"]),
+    }
+    return [{"object": "chat.completion.chunk", "choices": [], "usage": usage}]
 
 
 def _as_delta(index: int, call: Call) -> dict[str, Any]:

@@ -96,7 +96,8 @@ def calls_only(body: Body) -> Body:
     """The same request, to be answered with calls: one a line, each held to the schema of its tool."""
     definitions: dict[str, Any] = {}
     forms = [_call_form(tool, definitions) for tool in body["tools"]]
-    return {**body, "tool_choice": "none", "lines_schema": {"anyOf": forms, "$defs": definitions}}
+    held = {"lines_schema": {"anyOf": forms, "$defs": definitions}, "timings_per_token": True}
+    return {**body, "tool_choice": "none", **held}
 
 
 def _call_form(tool: Mapping[str, Any], definitions: dict[str, Any]) -> Mapping[str, Any]:
