@@ -20,6 +20,7 @@ from agent_chat.core.messages import Message
 from agent_chat.core.outcome import Outcome
 from agent_chat.core.permissions import ALL_EFFECTS, AllowEffects
 from agent_chat.core.ports import Approver, ChatModel, EventSink, Tool
+from agent_chat.core.redaction import from_environment
 from agent_chat.engine.clock import SystemClock
 from agent_chat.engine.journal import Journal
 from agent_chat.engine.runtime import Rules, Runtime
@@ -72,6 +73,7 @@ class Agent:
         given = list(tools)
         self._log = MemoryLog(create_session_id(clock.now()))
         others = () if sink is None else (sink,)
+        redact = from_environment(os.environ)
         self._session = Session(
             Runtime(
                 model=_model(model, clock) if isinstance(model, str) else model,
@@ -80,7 +82,9 @@ class Agent:
                 results=results,
                 clock=clock,
                 rules=_rules(limits, session_limits),
-                journal=Journal(self._log.session_id, InOrder(self._log, *others, on_problem=_raise), clock),
+                journal=Journal(
+                    self._log.session_id, InOrder(self._log, *others, on_problem=_raise), clock, redact
+                ),
             )
         )
         self._info = SessionInfo(__version__, "", system)

@@ -89,8 +89,10 @@ def _app(program: str) -> Typer:
 
 
 def _complain(program: str, message: str, hint: str, code: int = 2) -> int:
+    from agent_chat.core.redaction import from_environment
     from agent_chat.ui.sanitize import visible
 
+    message = from_environment(os.environ)(message)
     text = f"{program}: {visible(message)}\n" + (f"  → {visible(hint)}\n" if hint else "")
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(text)  # nobody may be listening: the exit code tells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from agent_chat.cli.load_settings import Loaded
@@ -15,6 +15,11 @@ _REFERENCE = "os.environ/"
 def redactor(loaded: Loaded) -> Redactor:
     """The filter for all that a session under these settings keeps, shows and sends."""
     return from_environment(loaded.environ, _written(loaded.tree.plain(), loaded))
+
+
+def masking(tell: Callable[[str], None], redact: Redactor) -> Callable[[str], None]:
+    """`tell`, which is then given no credentials."""
+    return lambda text: tell(redact(text))
 
 
 def _written(value: Any, loaded: Loaded, *, secret: bool = False) -> Iterator[str]:

@@ -17,7 +17,7 @@ from agent_chat.cli.mcp_servers import MCP_PREFIX, open_servers, started, with_s
 from agent_chat.cli.options import SharedOptions
 from agent_chat.cli.own_tools import joined, load_own_tools, names_allowed
 from agent_chat.cli.policy import open_policy
-from agent_chat.cli.secrets import redactor
+from agent_chat.cli.secrets import masking, redactor
 from agent_chat.cli.settings_layers import Options
 from agent_chat.cli.toolset import Ask, builtin_tools, offered, open_sandbox
 from agent_chat.core.errors import UserError
@@ -186,6 +186,8 @@ async def open_session(
     `person` approves what the rules leave to somebody; None where nobody can be asked. `wait_for_servers`:
     until every MCP server is ready or has failed; else their tools join when they are.
     """
+    redact = redactor(loaded)
+    on_problem = masking(on_problem, redact)
     workspace = workspace_of(options)
     clock = SystemClock()
     models = Models(loaded, clock)
@@ -226,7 +228,7 @@ async def open_session(
         results=sessions.results,
         clock=clock,
         rules=loaded.agent.to_rules(),
-        journal=Journal(log.session_id, InOrder(log, *faces, on_problem=on_problem), clock, redactor(loaded)),
+        journal=Journal(log.session_id, InOrder(log, *faces, on_problem=on_problem), clock, redact),
     )
     session = Session(runtime)
     async with started(servers, wait=wait_for_servers):
