@@ -11,6 +11,7 @@ import pytest
 from agent_chat.core.ports import ContentStore
 from agent_chat.sessions import schema
 from agent_chat.sessions.contents import MemoryContents, OverlaidContents
+from agent_chat.sessions.recovery import recover
 from agent_chat.sessions.store import SessionStore
 
 CONTENTS = [b"", b"\0\xff\xfe\x1b[2J", "日本\r\n".encode("utf-16"), b"x" * 5_000_000]
@@ -67,6 +68,15 @@ def test_what_cannot_be_saved_is_kept_in_memory_and_said_once(
     assert [store.contents.get(name) for name in names] == [b"one", b"two"]
     [problem] = problems
     assert problem.startswith("Changes of files can be undone only while the program runs:")
+
+
+def test_they_are_saved_from_a_damaged_database(store: SessionStore, folder: Path) -> None:
+    name = store.contents.put(b"kept")
+    store.close()
+    recover(folder / "sessions.db")
+    again = SessionStore(folder, lambda _: None)
+    assert again.contents.get(name) == b"kept"
+    again.close()
 
 
 def test_a_database_of_the_first_version_gets_the_table(folder: Path) -> None:
