@@ -236,7 +236,7 @@ def _check_memory(path: Path) -> None:
 def _prepare_states(folder: Path) -> Path | None:
     """The folder, with the newest states only; None when there can be none."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # system prompts are in there
         for old in sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)[
             _KEPT_STATES:
         ]:

@@ -84,6 +84,7 @@ class Worker:
         # llama.cpp aborts on a damaged state, so each carries its checksum in its name.
         for file in state.parent.glob(f"{state.name}-*"):
             if file.name == f"{state.name}-{checksum(file)}":
+                os.utime(file)  # what was used last is kept longest
                 return self._slot("restore", file.name)
             file.unlink(missing_ok=True)
         return False

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent_chat.local.few_shot import calls_only, in_words, offered_names, prepare
+from agent_chat.local.few_shot import calls_only, in_words, offered_names, prepare, shared_prefix
 
 
 def tool(name: str, *parameters: str, **more: Any) -> dict[str, Any]:
@@ -78,6 +78,14 @@ def test_the_prefix_does_not_depend_on_the_conversation() -> None:
     long["messages"] += [{"role": "assistant", "content": "x"}, USER]
     assert long["messages"][: len(short["messages"])] == short["messages"]
     assert short["tools"] == long["tools"]
+
+
+def test_what_requests_share_has_nothing_of_the_conversation() -> None:
+    request = body(CALC, NOW)
+    shared = shared_prefix({**request, "messages": [SYSTEM, {"role": "user", "content": "a secret"}, USER]})
+    assert shared["messages"][:-1] == prepare(request)["messages"][:-1]
+    assert shared["messages"][-1] == {"role": "user", "content": "?"}
+    assert shared == shared_prefix(request)
 
 
 def test_a_system_message_in_parts_is_joined_and_a_missing_one_is_made() -> None:
