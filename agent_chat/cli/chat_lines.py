@@ -13,7 +13,7 @@ from agent_chat.cli.last_turn import LastTurn
 from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
 from agent_chat.cli.wiring import nobody, settings_for, verbosity
-from agent_chat.core.ports import EventSink, InputSource, Leave, UserInput
+from agent_chat.core.ports import Compact, EventSink, InputSource, Leave, UserInput
 from agent_chat.ui.approvals import ApprovalDialog
 from agent_chat.ui.commands import Commands
 from agent_chat.ui.jsonl import JsonLinesSink
@@ -87,5 +87,5 @@ class _UntilSignal:
     inputs: InputSource
     signals: Signals
 
-    async def next(self) -> UserInput | Leave:
+    async def next(self) -> UserInput | Compact | Leave:
         return Leave("interrupted") if self.signals.code is not None else await self.inputs.next()

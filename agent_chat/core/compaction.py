@@ -84,7 +84,7 @@ def plan_compaction(
         return None
     fitting = (cut for cut in cuts if after[cut] <= tail_tokens)
     cut = next(fitting, cuts[-1])
-    pinned = tuple(pins) or tuple(_first_said(body[:cut]))
+    pinned = (*_first_said(body), *pins)
     return CompactionPlan(cut, len(body) - cut, pinned, after[0] - after[cut])
 
 
@@ -99,11 +99,11 @@ def _cuts(body: Sequence[Message], keep_turns: int) -> Iterator[int]:
             yield place
 
 
-def _first_said(dropped: Sequence[Message]) -> Iterator[str]:
-    """The first user message is where a task is set."""
-    first = next((one for one in dropped if isinstance(one, UserMessage)), None)
-    if first is not None and (said := split_summary(first.text)[1]):
-        yield excerpt(said, PIN_LIMIT).text
+def _first_said(body: Sequence[Message]) -> Iterator[str]:
+    """The first user message is where a task is set. Once there was a compaction it is among the pins."""
+    first = body[0]
+    if isinstance(first, UserMessage) and not split_summary(first.text)[0]:
+        yield excerpt(first.text, PIN_LIMIT).text
 
 
 def transcript(messages: Sequence[Message], *, result_limit: int) -> str:

@@ -169,10 +169,18 @@ class Leave:
     reason: LeaveReason
 
 
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """The user wants the older messages replaced by a summary."""
+
+    focus: str = ""
+    """What it is to look at above all."""
+
+
 class InputSource(Protocol):
     """Where user messages come from. Cancellable; never raises."""
 
-    async def next(self) -> UserInput | Leave: ...
+    async def next(self) -> UserInput | Compact | Leave: ...
 
 
 class Clock(Protocol):

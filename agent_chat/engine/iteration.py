@@ -25,8 +25,8 @@ from agent_chat.core.events import (
 from agent_chat.core.messages import UserMessage
 from agent_chat.core.model import CallDelta, Query, ReasoningDelta, Reply, TextDelta
 from agent_chat.core.outcome import StopReason
-from agent_chat.core.shortening import plan_shortening
 from agent_chat.core.text import storable
+from agent_chat.engine.compaction import make_room, shorten
 from agent_chat.engine.runtime import Runtime
 from agent_chat.engine.tool_calls import Observed, run_intents
 
@@ -68,6 +68,7 @@ async def iterate(runtime: Runtime, *, continues: bool = False) -> Step:
     journal, started = runtime.journal, runtime.clock.monotonic()
     await journal.record(IterationStarted())
     try:
+        await make_room(runtime)
         return await _step(runtime, CONTINUE if continues else None)
     except ModelFailure as failure:
         return Failed(failure.policy.reason, failure.message)
@@ -103,12 +104,11 @@ async def _think(runtime: Runtime, request: str | None) -> tuple[Reply, float]:
         try:
             return await ask(runtime, request)
         except ModelFailure as failure:
-            tools = sum(len(spec.description) + len(str(spec.parameters)) for spec in runtime.toolbox.specs())
-            plan = plan_shortening(runtime.journal.messages(), tools)
-            if failure.kind != "context_overflow" or plan is None or shortenings == MAX_SHORTENINGS:
+            if failure.kind != "context_overflow" or shortenings == MAX_SHORTENINGS:
+                raise
+            if not await shorten(runtime):
                 raise
             shortenings += 1
-            await runtime.journal.record(plan)
 
 
 async def ask(
@@ -152,6 +152,8 @@ async def ask(
         raise
     if reply is None:
         raise ModelFailure("protocol", f"{runtime.model.name}: the reply never ended.")
+    if missed := runtime.prefix.judge(query, reply):
+        await journal.record(missed)
     return reply, runtime.clock.monotonic() - started
 
 

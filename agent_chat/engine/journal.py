@@ -75,6 +75,15 @@ class Journal:
     def messages(self) -> tuple[Message, ...]:
         return self._projection.messages()
 
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """Texts that outlast every compaction."""
+        return self._projection.pins
+
+    def messages_before_compaction(self) -> tuple[Message, ...] | None:
+        """The messages as they would be without the last compaction; None where there is none to undo."""
+        return self._projection.whole() if self._projection.compacted else None
+
     def _keep(self, entry: Entry) -> None:
         self.state.apply(entry)
         self._projection.apply(entry.event)

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from agent_chat.core.budget import Limits
 from agent_chat.core.ports import Approver, ChatModel, Clock, ResultStore, Toolbox
 from agent_chat.engine.journal import Journal
+from agent_chat.engine.prefix import PrefixWatch
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRules:
+    """When and how room is made in the context window."""
+
+    window: int | None = None
+    """Tokens of input that the model takes; None for what is known of the model itself."""
+    compact_at: float | None = 0.8
+    """The share of the window from which on the older messages are replaced by a summary; None for never."""
+    thin_at: float | None = 0.6
+    """The share from which on old tool results are cut; None for never."""
+    keep_turns: int = 2
+    """Turns that stay as they are beside a summary."""
+    keep_iterations: int = 10
+    """Iterations whose tool results are never cut."""
+    thinned_to: int = 1_000
+    """Characters that an old tool result is cut to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +47,11 @@ class Rules:
     """Characters of a tool result that the model is shown."""
     summary_tokens: int = 800
     """Output limit of the summary with which a degraded turn ends."""
+    context: ContextRules = ContextRules()
+
+
+def _unknown(name: str) -> int | None:
+    return None
 
 
 @dataclass(slots=True)
@@ -42,3 +67,12 @@ class Runtime:
     journal: Journal
     stopped_by: str = "the user"
     """Who cancels, when something is cancelled: part of what the model is told of it."""
+    small: ChatModel | None = None
+    """For small jobs; None where none is configured: the main model writes summaries then."""
+    window_of: Callable[[str], int | None] = _unknown
+    """Tokens of input that the model of this name takes; None where that is not known. Quick."""
+    prefix: PrefixWatch = field(default_factory=PrefixWatch)
+
+    def window(self) -> int | None:
+        """Tokens of input that the model in use takes."""
+        return self.rules.context.window or self.window_of(self.model.name)

@@ -10,6 +10,7 @@ from agent_chat.core.events import (
     Entry,
     Event,
     LeaveReason,
+    Notice,
     SessionEnded,
     SessionResumed,
     SessionStarted,
@@ -18,9 +19,11 @@ from agent_chat.core.events import (
     UserSaid,
 )
 from agent_chat.core.outcome import CancelReason, Outcome
-from agent_chat.core.ports import InputSource, Leave, UserInput
+from agent_chat.core.ports import Compact, InputSource, Leave, UserInput
 from agent_chat.core.text import storable
+from agent_chat.engine.compaction import compact
 from agent_chat.engine.runtime import Runtime
+from agent_chat.engine.titles import write_title
 from agent_chat.engine.turn import Turn
 
 
@@ -39,7 +42,9 @@ class Session:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self._task: asyncio.Task[Outcome] | None = None
+        self._task: asyncio.Task[Outcome] | asyncio.Task[bool] | None = None
+        """The turn, or the compaction, that runs."""
+        self._titling: asyncio.Task[None] | None = None
         self._cancelled: CancelReason | None = None
         self._steering: list[str] = []
         self._recording: set[asyncio.Task[None]] = set()
@@ -83,8 +88,11 @@ class Session:
             match await inputs.next():
                 case Leave(reason):
                     break
+                case Compact(focus):
+                    await self.compact(focus)
                 case UserInput(text):
                     outcome = await self.turn(text)
+                    self._title_soon(text, outcome.answer)
                     if outcome.reason == "chat_ended":
                         reason: LeaveReason = "end_chat"
                         break
@@ -103,9 +111,9 @@ class Session:
         await self._recorded()
         await journal.record(TurnStarted())
         await journal.record(UserSaid(text=storable(text)))
-        self._task = asyncio.create_task(Turn(self.runtime, self._take_steering).run())
+        self._task = running = asyncio.create_task(Turn(self.runtime, self._take_steering).run())
         try:
-            outcome = await self._task
+            outcome = await running
         except asyncio.CancelledError:
             reason = self._cancelled or "interrupted"
             outcome = Outcome(reason, evidence=_CANCELLED[reason])
@@ -117,8 +125,22 @@ class Session:
         await self._end_turn(outcome, clock.monotonic() - started)
         return outcome
 
+    async def compact(self, focus: str = "") -> None:
+        """Replaces the older messages by a summary, between two turns. What comes of it is recorded."""
+        self._cancelled = None
+        await self._recorded()
+        self._task = running = asyncio.create_task(compact(self.runtime, "asked", storable(focus)))
+        try:
+            if not await running:
+                await self.runtime.journal.record(Notice(message=NOTHING_TO_COMPACT))
+        except asyncio.CancelledError:
+            if self._cancelled is None:  # the caller was cancelled
+                raise
+        finally:
+            self._task = None
+
     def interrupt(self, reason: CancelReason = "interrupted") -> bool:
-        """Stops the turn that runs, at once. False where none does."""
+        """Stops the turn or the compaction that runs, at once. False where none does."""
         if self._task is None or self._task.done():
             return False
         if self._cancelled is None:
@@ -139,6 +161,9 @@ class Session:
         task.add_done_callback(self._recording.discard)
 
     async def end(self, reason: LeaveReason) -> None:
+        if self._titling is not None:
+            self._titling.cancel()
+            await asyncio.wait([self._titling])
         await self._recorded()
         await self.runtime.journal.record(SessionEnded(reason=reason))
 
@@ -166,10 +191,18 @@ class Session:
         taken, self._steering = self._steering, []
         return taken
 
+    def _title_soon(self, said: str, answer: str) -> None:
+        """Has the session named behind the conversation, where a small model does that."""
+        small, state = self.runtime.small, self.runtime.journal.state
+        if small is not None and answer and not state.titled and self._titling is None:
+            titling = write_title(self.runtime, small, storable(said), storable(answer))
+            self._titling = asyncio.create_task(titling)
+
     def _tool_names(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self.runtime.toolbox.specs())
 
 
+NOTHING_TO_COMPACT = "There is nothing to summarize yet."
 _CANCELLED: dict[CancelReason, str] = {
     "interrupted": "Interrupted by the user.",
     "terminated": "The program was told to end.",
