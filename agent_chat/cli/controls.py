@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from agent_chat.cli.load_settings import Loaded
 from agent_chat.cli.wiring import Opened
 from agent_chat.core.budget import Limits, Spent
+from agent_chat.core.context import ContextUse, context_use, last_turn
+from agent_chat.core.context_events import TurnPinned
 from agent_chat.core.errors import UserError
 from agent_chat.core.messages import SystemMessage
 from agent_chat.core.outcome import CancelReason
+from agent_chat.engine.compaction import request_tokens, undo_compaction
 from agent_chat.sessions.store import SessionStore
 from agent_chat.ui.commands import ServerInfo, SessionInfo, ToolInfo
+from agent_chat.ui.phrases import cut
+from agent_chat.ui.sanitize import one_line
 
 SHOWN_SESSIONS = 20
 
@@ -103,6 +108,28 @@ class SessionControls:
         opened = self.opened
         back = go_back(opened.session, opened.sessions.contents, turn, files=files)
         return back.text, back.told
+
+    def context(self) -> ContextUse:
+        runtime = self.opened.session.runtime
+        told = runtime.journal.state.window.told
+        known = request_tokens(runtime) if told else None
+        return context_use(runtime.journal.messages(), runtime.toolbox.specs(), known, runtime.window())
+
+    def uncompact(self) -> str:
+        session = self.opened.session
+        event = undo_compaction(session.runtime)
+        if event is None:
+            raise UserError("There is no compaction to take back.")
+        session.record_soon(event)
+        return "No summary is written unasked from now on, until there is one again. /compact writes one."
+
+    def pin(self) -> str:
+        session = self.opened.session
+        said, answer = last_turn(session.runtime.journal.messages())
+        if not said:
+            raise UserError("There is no turn yet that could be pinned.")
+        session.record_soon(TurnPinned(text=f"{said}\n\n[The answer:]\n{answer}" if answer else said))
+        return f"Pinned: {cut(one_line(said), 100)}"
 
     def resume(self, session_id: str) -> None:
         wanted = self.opened.sessions.resolve(session_id)

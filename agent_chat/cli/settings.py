@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0, le=31_536_000, allow_inf_nan=False)]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Text = Annotated[str, Field(min_length=1)]
 # YAML gives lists, and a strict tuple would refuse them.
@@ -41,7 +42,8 @@ class RoleSettings(_Section):
     main: Text | None = None
     """The model that answers. Where none is named, one is chosen: see "Which model answers"."""
     small: Text | None = None
-    """The model for small jobs such as titles; the main model where none is named."""
+    """The model for small jobs: summaries and titles. Where none is named, the main model writes summaries,
+    and a session is named after its first message."""
 
 
 class LimitSettings(_Section):
@@ -95,6 +97,24 @@ class RuleSettings(_Section):
     """Characters of a tool result that the model is shown; the whole result is kept."""
     summary_tokens: Count = 800
     """Output limit, in tokens, of the summary with which a turn ends that reached a limit."""
+
+
+class ContextSettings(_Section):
+    """How room is made in the context window; see docs/context.md."""
+
+    window: Count | None = None
+    """Tokens of input that the model takes; where it is not set, what `model_info` or LiteLLM's list says.
+    Where nothing does, room is made only when a request turns out to be too long."""
+    compact_at: Share | None = 0.8
+    """The share of the window from which on a summary replaces the older messages; `null` is never."""
+    thin_at: Share | None = 0.6
+    """The share of the window from which on old tool results are cut; `null` is never."""
+    keep_turns: Count = 2
+    """The last turns, which stay word for word beside a summary, as far as they fit."""
+    keep_iterations: CountOrZero = 10
+    """The last iterations, whose tool results are not cut."""
+    thinned_to: Annotated[int, Field(ge=200)] = 1_000
+    """Characters that an old tool result is cut to; the model can read the whole again with `read_result`."""
 
 
 class RequestSettings(_Section):
@@ -244,6 +264,8 @@ class AgentSettings(_Section):
     """Upper bounds of turns and sessions."""
     rules: RuleSettings = RuleSettings.model_construct()
     """When a turn stops by itself."""
+    context: ContextSettings = ContextSettings.model_construct()
+    """How room is made in the context window."""
     request: RequestSettings = RequestSettings.model_construct()
     """How models are asked."""
     tools: ToolSettings = ToolSettings.model_construct()
@@ -263,7 +285,7 @@ class AgentSettings(_Section):
 
     def to_rules(self) -> "Rules":
         """The engine's rules, limits included."""
-        from agent_chat.engine.runtime import Rules
+        from agent_chat.engine.runtime import ContextRules, Rules
 
         return Rules(
             turn=self.limits.turn.to_limits(),
@@ -274,6 +296,14 @@ class AgentSettings(_Section):
             max_parallel=self.rules.max_parallel,
             result_limit=self.rules.result_limit,
             summary_tokens=self.rules.summary_tokens,
+            context=ContextRules(
+                window=self.context.window,
+                compact_at=self.context.compact_at,
+                thin_at=self.context.thin_at,
+                keep_turns=self.context.keep_turns,
+                keep_iterations=self.context.keep_iterations,
+                thinned_to=self.context.thinned_to,
+            ),
         )
 
     def to_request_options(self) -> "RequestOptions":

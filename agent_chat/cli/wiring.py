@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from agent_chat.sessions.store import MemorySessions, OpenLog, Sessions, open_se
 from agent_chat.ui.shown import Verbosity
 
 if TYPE_CHECKING:
+    from agent_chat.models.windows import Windows
     from agent_chat.tools.mcp.toolbox import McpToolbox
     from agent_chat.tools.toolbox import NamedToolbox
     from agent_chat.tools.user_tools import UserTool
@@ -98,6 +100,7 @@ class Models:
     def __init__(self, loaded: Loaded, clock: SystemClock) -> None:
         self._loaded = loaded
         self._clock = clock
+        self._windows: Windows | None = None
 
     async def main(self) -> tuple[ChatModel, Choice]:
         """The model that answers, and how it was chosen. Raises UserError."""
@@ -118,6 +121,19 @@ class Models:
 
     def names(self) -> Sequence[str]:
         return self._loaded.model_config().names()
+
+    def small(self) -> ChatModel | None:
+        """The model for small jobs, where one is named. Raises UserError."""
+        name = self._loaded.agent.roles.small
+        return self._build(name, (), None) if name else None
+
+    def window(self, name: str) -> int | None:
+        """Tokens of input that a model takes; None where that is not known."""
+        if self._windows is None:
+            from agent_chat.models.windows import Windows
+
+            self._windows = Windows(self._loaded.model_config())
+        return self._windows.of(name)
 
     def _build(self, name: str, fallbacks: Sequence[str], api_base: str | None) -> ChatModel:
         from agent_chat.models.build import build_model
@@ -159,13 +175,17 @@ class Opened:
     async def warm(self) -> None:
         """Prepares the model while the user types: loads what is heavy, reads the prefix."""
         runtime = self.session.runtime
+        await asyncio.to_thread(runtime.window)
         await runtime.model.warm(Query(runtime.journal.messages(), runtime.toolbox.specs()))
 
     async def close(self) -> None:
         """Ends the servers; frees the model, the log and the database."""
         if self.servers is not None:
             await self.servers.close()
-        await self.session.runtime.model.close()
+        runtime = self.session.runtime
+        await runtime.model.close()
+        if runtime.small is not None:
+            await runtime.small.close()
         self.log.close()
         self.sessions.close()
         self.sandbox.close()
@@ -229,6 +249,8 @@ async def open_session(
         clock=clock,
         rules=loaded.agent.to_rules(),
         journal=Journal(log.session_id, InOrder(log, *faces, on_problem=on_problem), clock, redact),
+        small=models.small(),
+        window_of=models.window,
     )
     session = Session(runtime)
     async with started(servers, wait=wait_for_servers):

@@ -60,6 +60,20 @@ def context_use(
     return ContextUse(window, sources, known is not None)
 
 
+def last_turn(messages: Sequence[Message]) -> tuple[str, str]:
+    """What the user said last, and what was answered; empty where there is neither."""
+    answer = ""
+    for message in reversed(messages):
+        match message:
+            case AssistantMessage(text=text):
+                answer = answer or text
+            case UserMessage(text):
+                return split_summary(text)[1], answer
+            case _:
+                pass
+    return "", ""
+
+
 def estimate_all(messages: Sequence[Message], specs: Sequence[ToolSpec]) -> int:
     """Tokens of a request, without any count by a provider."""
     return estimate_tools(specs) + sum(map(estimate_message, messages))

@@ -52,7 +52,9 @@ SMALL_WINDOW = 32_000
 
 async def make_room(runtime: Runtime) -> None:
     """To be called before each iteration; does nothing while there is room or the window is unknown."""
-    rules = runtime.rules.context
+    rules, state = runtime.rules.context, runtime.journal.state
+    if state.turn <= 1 and state.iteration <= 1:
+        return  # there is nothing yet that could be left out
     tokens = request_tokens(runtime)
     if tokens < SMALLEST_WINDOW / 4 or (window := runtime.window()) is None:
         return
@@ -60,7 +62,6 @@ async def make_room(runtime: Runtime) -> None:
         await _thin(runtime, tokens, window)
         tokens = request_tokens(runtime)
     if rules.compact_at is not None and tokens >= rules.compact_at * window:
-        state = runtime.journal.state
         failed_at = state.compaction_failed_at
         if not state.compaction_undone and (not failed_at or tokens >= failed_at + TRY_AGAIN * window):
             await compact(runtime, "full")

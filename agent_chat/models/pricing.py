@@ -117,6 +117,7 @@ def _threshold(key: str, name: str) -> int | None:
     return int(thousands) * 1000 if thousands.isdigit() else None
 
 
+@lru_cache(maxsize=64)
 def listed(model: str) -> Mapping[str, Any] | None:
     """The entry of a model in LiteLLM's list; None where there is none, or no list."""
     content = _content()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent_chat.core.budget import Limits, Spent, uses
 from agent_chat.core.errors import UserError
@@ -19,6 +19,9 @@ from agent_chat.core.observation import Effect
 from agent_chat.ui import phrases
 from agent_chat.ui.sanitize import one_line, visible
 from agent_chat.ui.shown import Note
+
+if TYPE_CHECKING:
+    from agent_chat.core.context import ContextUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,18 @@ class Controls(Protocol):
         changed since. Gives the turn's user message, and says what it did. `UserError` where it cannot."""
         ...
 
+    def context(self) -> ContextUse:
+        """What fills the context window."""
+        ...
+
+    def uncompact(self) -> str:
+        """Takes the last compaction back, and says what it did. `UserError` where there is none."""
+        ...
+
+    def pin(self) -> str:
+        """Has the last turn outlast every compaction, and says so. `UserError` where there is none."""
+        ...
+
     def resume(self, session_id: str) -> None:
         """Another session is to go on in place of this one, which ends. `UserError` where it cannot."""
         ...
@@ -114,6 +129,8 @@ class Reaction:
     toggle_verbose: bool = False
     offer: str = ""
     """Text for the input line, for the user to change and to send."""
+    compact: str | None = None
+    """The older messages are to be summarized now, with attention to this; None where they are not."""
     say: str = ""
     """A user message that is sent at once."""
 
@@ -291,6 +308,22 @@ def _retry(controls: Controls, argument: str) -> Reaction:
     return Reaction((Note("reply", visible(told)),), say=text)
 
 
+def _context(controls: Controls, argument: str) -> Reaction:
+    from agent_chat.ui.context import context_report
+
+    return _reply(*context_report(controls.context()))
+
+
+def _compact(controls: Controls, argument: str) -> Reaction:
+    if argument == "undo":
+        return _reply(controls.uncompact())
+    return Reaction(compact=argument)
+
+
+def _pin(controls: Controls, argument: str) -> Reaction:
+    return _reply(controls.pin())
+
+
 def _resume(controls: Controls, argument: str) -> Reaction:
     if not argument:
         return _failed("/resume needs the id of a session; /sessions lists them.")
@@ -320,6 +353,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("mcp", "", "lists MCP servers, their state and their tools", _mcp),
     Command("cost", "", "what this session took so far", _cost),
     Command("budget", "", "the limits, and how far they are used up", _budget),
+    Command("context", "", "what fills the context window", _context),
+    Command("compact", "[FOCUS]", "replaces the older messages by a summary; undo takes it back", _compact),
+    Command("pin", "", "keeps the last turn word for word through every compaction", _pin),
     Command("system", "", "shows the system prompt", _system),
     Command("sessions", "", "lists past sessions", _sessions),
     Command("undo", "[force]", "takes the last change of a file back; again, the one before", _undo),

@@ -102,9 +102,8 @@ def _share(tokens: int, window: int) -> str:
     return f"{round(100 * tokens / window)} %"
 
 
-def context_report(use: ContextUse, *, unicode: bool = True) -> list[str]:
+def context_report(use: ContextUse) -> list[str]:
     """What fills the window, source by source, with a bar each."""
-    full, empty = ("█", "·") if unicode else ("#", ".")
     of = f" of {use.window:,} ({_share(use.tokens, use.window)})" if use.window else ""
     basis = "counted by the provider" if use.counted else "estimated"
     lines = [f"{use.tokens:,} tokens{of}, {basis}"]
@@ -118,6 +117,6 @@ def context_report(use: ContextUse, *, unicode: bool = True) -> list[str]:
     digits = max((len(f"{tokens:,}") for _, tokens in rows), default=0)
     for name, tokens in rows:
         filled = min(BAR, max(1, round(BAR * tokens / scale)))
-        bar = (empty if name == "free" else full) * filled
+        bar = ("." if name == "free" else "#") * filled
         lines.append(f"{name:<{width}}  {tokens:>{digits},}  {round(100 * tokens / scale):>3} %  {bar}")
     return lines

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from agent_chat.core.events import LeaveReason
-from agent_chat.core.ports import Leave, UserInput
+from agent_chat.core.ports import Compact, Leave, UserInput
 from agent_chat.ui.shown import Note
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class PipeInput:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    async def next(self) -> UserInput | Leave:
+    async def next(self) -> UserInput | Compact | Leave:
         while self._left is None:
             message = await self._next_message()
             if message is None:
@@ -139,6 +139,8 @@ class PipeInput:
             self._react(reaction)
             if reaction.leave:
                 return Leave(reaction.leave)
+            if reaction.compact is not None:
+                return Compact(reaction.compact)
             if reaction.say:
                 return UserInput(reaction.say)
         return self._left

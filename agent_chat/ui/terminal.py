@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent_chat.core.events import Entry, LeaveReason
     from agent_chat.core.model import Delta
     from agent_chat.core.outcome import CancelReason
-    from agent_chat.core.ports import Leave, UserInput
+    from agent_chat.core.ports import Compact, Leave, UserInput
     from agent_chat.ui.commands import Commands, Reaction
     from agent_chat.ui.shown import Shown
 
@@ -152,7 +152,7 @@ class TerminalFace:
 
     # InputSource
 
-    async def next(self) -> UserInput | Leave:
+    async def next(self) -> UserInput | Compact | Leave:
         self._set_running(False)
         while self._left is None:
             if not self._queue:
@@ -167,6 +167,9 @@ class TerminalFace:
             self._react(text, reaction)
             if reaction.leave:
                 return _ports().Leave(reaction.leave)
+            if reaction.compact is not None:
+                self._set_running(True)
+                return _ports().Compact(reaction.compact)
             if reaction.say:
                 self._set_running(True)
                 return _ports().UserInput(reaction.say)

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from agent_chat.core.budget import Limits, Spent
+from agent_chat.core.context import ContextUse
 from agent_chat.core.errors import UserError
 from agent_chat.core.events import Entry, Event
 from agent_chat.core.model import Delta
@@ -76,6 +77,7 @@ class FakeControls:
         self.both_limits = (Limits(), Limits())
         self.past: list[SessionInfo] = []
         self.resumed = ""
+        self.context_use = ContextUse(None, {"user": 10}, counted=False)
         self.undone = 0
         self.changed_since = False
         self.rewound: list[tuple[int | None, bool]] = []
@@ -120,6 +122,15 @@ class FakeControls:
             raise UserError("There is no turn 9 in this conversation.", hint="Its last turns are: 1, 2.")
         self.rewound.append((turn, files))
         return "what was said", f"Back to before turn {turn or 2}."
+
+    def context(self) -> ContextUse:
+        return self.context_use
+
+    def uncompact(self) -> str:
+        raise UserError("There is no compaction to take back.")
+
+    def pin(self) -> str:
+        return "Pinned: hello"
 
     def resume(self, session_id: str) -> None:
         self.resumed = session_id
