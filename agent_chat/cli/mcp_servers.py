@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent_chat.cli.load_settings import Loaded
 from agent_chat.cli.mcp_files import McpFiles, find_servers
 from agent_chat.cli.model_keys import model_key_variables
+from agent_chat.cli.toolset import own_folders
 from agent_chat.core.errors import UserError
 from agent_chat.core.ports import Toolbox
 
@@ -91,8 +92,16 @@ def _toolbox(
     def offers(name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in patterns) and not hides(name)
 
-    around = Surroundings(workspace, loaded.environ, model_key_variables(loaded), _cache_folder(loaded))
-    settings = loaded.agent.mcp
+    settings, sandbox = loaded.agent.mcp, loaded.agent.sandbox
+    around = Surroundings(
+        workspace,
+        loaded.environ,
+        secrets=model_key_variables(loaded),
+        cache=_cache_folder(loaded),
+        pass_env=sandbox.pass_env,
+        hidden=own_folders(loaded),
+        confinement=sandbox.confinement,
+    )
     return McpToolbox(
         [(server, launch(server, around)) for server in servers],
         start_timeout=settings.start_timeout,

@@ -33,7 +33,8 @@ class HttpTransport:
         return self._lost
 
     @asynccontextmanager
-    async def connect(self) -> AsyncGenerator[TransportStreams]:
+    async def connect(self, loading: asyncio.Future[None]) -> AsyncGenerator[TransportStreams]:
+        await asyncio.shield(loading)
         import httpx2
         from mcp.client.streamable_http import streamable_http_client
 

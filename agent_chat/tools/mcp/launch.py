@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent_chat.sandbox.confinement import Confinement, Sandbox, Wrapped, choose, wrap
+from agent_chat.core.redaction import redact
+from agent_chat.sandbox.confinement import (
+    Confinement,
+    Sandbox,
+    SandboxUnavailable,
+    Wanted,
+    Wrapped,
+    choose,
+    wrap,
+)
 from agent_chat.sandbox.environment import tool_environment
 from agent_chat.sandbox.profile import standard_profile
 from agent_chat.tools.mcp.config import Http, ServerConfig, Stdio, resolved
@@ -51,6 +60,11 @@ class Surroundings:
     """Names of variables that hold models' keys, whatever they look like."""
     cache: Path | None = None
     """A folder for what programs fetch, kept from one session to the next; None for none."""
+    pass_env: Collection[str] = ()
+    """Names of variables that pass although they look like secrets."""
+    hidden: Collection[Path] = ()
+    """Folders that no sandbox shows."""
+    confinement: Wanted = "auto"
 
 
 def launch(config: ServerConfig, surroundings: Surroundings) -> Launch:
@@ -69,7 +83,7 @@ class _Address:
     def describe(self) -> str:
         scheme, _, rest = self._config.url.partition("?")[0].partition("://")
         host, slash, path = rest.partition("/")
-        return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+        return redact(f"{scheme}://{host.rpartition('@')[2]}{slash}{path}")
 
     def transport(self) -> Transport:
         return HttpTransport(self._config)
@@ -91,8 +105,10 @@ class _Program:
         return self._sandbox is not None and self._sandbox.confinement.kind != "none"
 
     def describe(self) -> str:
-        command = shlex.join((self._stdio.command, *self._stdio.args))
-        return f"{command} ({self._sandbox.describe() if self._sandbox is not None else 'no sandbox'})"
+        command = redact(shlex.join((self._stdio.command, *self._stdio.args)))
+        if self._sandbox is not None:
+            return f"{command} ({self._sandbox.describe()})"
+        return f"{command} (no sandbox)" if self._config.sandbox is None else command
 
     def transport(self) -> Transport:
         return StdioTransport(self._command, self._cwd)
@@ -102,7 +118,7 @@ class _Program:
             self._sandbox.close()
 
     def _command(self) -> Wrapped:
-        env = tool_environment(self._around.environ, secrets=self._around.secrets) | dict(self._stdio.env)
+        env = self._environment() | dict(self._stdio.env)
         argv = (self._found(env), *self._stdio.args)
         if not self._cwd.is_dir():
             raise ServerFailed(f"its cwd {self._cwd} is not a folder")
@@ -116,6 +132,10 @@ class _Program:
                 f"({sandbox.confinement.reason})"
             )
         return sandbox.wrap(argv, env=self._with_caches(env), cwd=self._cwd)
+
+    def _environment(self) -> dict[str, str]:
+        around = self._around
+        return tool_environment(around.environ, pass_env=around.pass_env, secrets=around.secrets)
 
     def _found(self, env: Mapping[str, str]) -> str:
         command = str(Path(self._stdio.command).expanduser())
@@ -138,13 +158,14 @@ class _Program:
                 self._around.workspace,
                 self._around.environ,
                 network=confined.network,
+                hidden=self._around.hidden,
                 readable=[resolved(path, home) for path in confined.readable],
                 writable=[
                     *(resolved(path, home) for path in confined.writable),
                     *([] if cache is None else [cache]),
                 ],
             )
-            self._sandbox = Sandbox(profile, choose())
+            self._sandbox = Sandbox(profile, _choose(self._around.confinement))
         assert self._sandbox is not None
         return self._sandbox
 
@@ -167,3 +188,10 @@ class _Program:
         except OSError:
             return None
         return folder
+
+
+def _choose(wanted: Wanted) -> Confinement:
+    try:
+        return choose(wanted)
+    except SandboxUnavailable as error:
+        raise ServerFailed(str(error)) from error

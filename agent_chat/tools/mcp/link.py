@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agent_chat import __version__
+from agent_chat.core.redaction import redact
 from agent_chat.tools.mcp.failures import ServerFailed, leaves, reason_of
 from agent_chat.tools.mcp.transport import Transport
 from agent_chat.tools.threads import in_thread
@@ -63,8 +64,11 @@ class Link:
 
     async def open(self, seconds: float) -> None:
         """Until calls can be made. Raises ServerFailed; then all is closed."""
-        self._task = asyncio.create_task(self._live())
+        loading = asyncio.create_task(in_thread(load_sdk))
+        self._task = asyncio.create_task(self._live(loading))
         try:
+            # What we load is not the server's time.
+            await asyncio.wait((self._task, loading), return_when=asyncio.FIRST_COMPLETED)
             await asyncio.wait(
                 (self._task, self._ready), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
@@ -77,7 +81,9 @@ class Link:
         await self.close()
         if is_late:
             said = getattr(self._transport, "last_words", "")
-            self.reason = f"not ready after {seconds:g} s" + (f"; its last words: {said}" if said else "")
+            self.reason = redact(
+                f"not ready after {seconds:g} s" + (f"; its last words: {said}" if said else "")
+            )
         raise ServerFailed(self.reason)
 
     async def call(self, name: str, arguments: Mapping[str, Any], show: Progress) -> CallToolResult:
@@ -126,13 +132,12 @@ class Link:
             task.cancel()
             await asyncio.wait((task,), timeout=CANCEL_SECONDS)
 
-    async def _live(self) -> None:
+    async def _live(self, loading: asyncio.Task[None]) -> None:
         error: BaseException | None = None
         was_open = False
         try:
             async with AsyncExitStack() as stack:
-                await in_thread(load_sdk)
-                session = await self._shake_hands(stack)
+                session = await self._shake_hands(stack, loading)
                 self.tools = await self._list(session)
                 self._session, was_open = session, True
                 self._ready.set_result(None)
@@ -146,7 +151,7 @@ class Link:
             self._session = None
             if self._refresh is not None:
                 self._refresh.cancel()
-            self.reason = self._why(error)
+            self.reason = redact(self._why(error))
         if was_open and not self._closing.is_set():
             self._on_lost()
 
@@ -156,11 +161,13 @@ class Link:
         )
         return str(failed) if failed is not None else self._transport.explain(error)
 
-    async def _shake_hands(self, stack: AsyncExitStack) -> ClientSession:
+    async def _shake_hands(self, stack: AsyncExitStack, loading: asyncio.Task[None]) -> ClientSession:
+        connection = self._transport.connect(loading)
+        read, write = await stack.enter_async_context(connection)
+        await asyncio.shield(loading)
         from mcp import ClientSession, MCPError
         from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, Implementation
 
-        read, write = await stack.enter_async_context(self._transport.connect())
         session = ClientSession(
             read,
             write,

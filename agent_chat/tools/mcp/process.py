@@ -70,10 +70,6 @@ class ServerProcess:
             closed.cancel()
             await asyncio.wait((closed,))
 
-    async def has_exited(self) -> bool:
-        """Whether it has, or does so in a moment."""
-        return await self._is_gone(DRAIN_SECONDS)
-
     async def stop(self) -> None:
         """Ends it with all that it started, within 3 s, also when we are cancelled. May be called twice."""
         if self._stopping is None:

@@ -45,26 +45,25 @@ class StdioTransport:
         return self._lost
 
     @asynccontextmanager
-    async def connect(self) -> AsyncGenerator[TransportStreams]:
+    async def connect(self, loading: asyncio.Future[None]) -> AsyncGenerator[TransportStreams]:
         import anyio
 
         incoming, read = anyio.create_memory_object_stream["SessionMessage | Exception"](MOST_WAITING)
         write, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
-        process = await self._start(incoming)
-        tasks = (
-            asyncio.create_task(self._watch(process, incoming)),
-            asyncio.create_task(_write(process, outgoing)),
-        )
-        try:
-            yield read, write
-        finally:
-            self._went_by_itself = self._lost.is_set()
-            await process.stop()
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-            for stream in (incoming, read, write, outgoing):
-                stream.close()
+        with incoming, read, write, outgoing:
+            process = await self._start(incoming, loading)
+            tasks = (
+                asyncio.create_task(self._watch(process, incoming)),
+                asyncio.create_task(_write(process, outgoing)),
+            )
+            try:
+                yield read, write
+            finally:
+                self._went_by_itself = self._lost.is_set()
+                await process.stop()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
 
     def explain(self, error: BaseException | None) -> str:
         if self._trouble:
@@ -84,9 +83,19 @@ class StdioTransport:
         """The last line on its standard error, or of its output where that is no message; empty for none."""
         return one_line(self._tail.last_line, LONGEST_REASON) or self._noise
 
-    async def _start(self, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> ServerProcess:
+    async def _start(
+        self, incoming: MemoryObjectSendStream[SessionMessage | Exception], loading: asyncio.Future[None]
+    ) -> ServerProcess:
         wrapped = await in_thread(self._command)
-        lines = Lines(lambda line: self._take(line, incoming), lambda: self._give_up(incoming, TOO_LONG))
+
+        def take(line: bytes) -> None:
+            # Before anything was asked nothing is said that matters; to read it would wait for the import.
+            if loading.done():
+                self._take(line, incoming)
+            else:
+                self._hear_noise(line)
+
+        lines = Lines(take, lambda: self._give_up(incoming, TOO_LONG))
         try:
             process = await start_process(wrapped, self._cwd, lines.feed, self._tail.feed)
         except OSError as error:
@@ -98,8 +107,6 @@ class StdioTransport:
         self, process: ServerProcess, incoming: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
         await process.ended()
-        if not await process.has_exited():
-            self._trouble = self._trouble or "it closed its output"
         self._lost.set()
         incoming.close()
 
@@ -113,7 +120,7 @@ class StdioTransport:
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            self._noise = one_line(line[:1000].decode("utf-8", "replace"), 200)
+            self._hear_noise(line)
             return
         try:
             incoming.send_nowait(SessionMessage(message))
@@ -121,6 +128,9 @@ class StdioTransport:
             self._give_up(incoming, f"it sent more than {MOST_WAITING:,} messages at once")
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return  # Nobody listens any more.
+
+    def _hear_noise(self, line: bytes) -> None:
+        self._noise = one_line(line[:1000].decode("utf-8", "replace"), 200)
 
     def _give_up(self, incoming: MemoryObjectSendStream[SessionMessage | Exception], why: str) -> None:
         self._trouble = self._trouble or why

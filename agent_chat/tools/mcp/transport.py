@@ -18,8 +18,11 @@ class Transport(Protocol):
         """Set when the other side has gone."""
         ...
 
-    def connect(self) -> AbstractAsyncContextManager[TransportStreams]:
-        """Streams of messages. Entering raises ServerFailed; leaving frees everything, within 3 s."""
+    def connect(self, loading: asyncio.Future[None]) -> AbstractAsyncContextManager[TransportStreams]:
+        """Streams of messages. Entering raises ServerFailed; leaving frees everything, within 3 s.
+
+        `loading` is done when the SDK has been imported; what needs it must wait for that.
+        """
         ...
 
     def explain(self, error: BaseException | None) -> str:
