@@ -16,7 +16,7 @@ from agent_chat.sessions.summary import SessionSummary, summarize
 
 _RETRY_AFTER = 1.0
 """Seconds between two tries to save what could not be saved."""
-_UPDATE_SUMMARY = (
+UPDATE_SUMMARY = (
     # The id stays: setting it would write its index as well, every time.
     f"UPDATE sessions SET {', '.join(f'{name.strip()} = ?' for name in SUMMARY_COLUMNS.split(',')[1:])} "
     "WHERE number = ?"
@@ -107,7 +107,7 @@ class SessionLog:
             inserted = connection.execute(INSERT_SUMMARY, (None, *row)).lastrowid
             assert inserted is not None
             return inserted
-        connection.execute(_UPDATE_SUMMARY, (*row[1:], number))
+        connection.execute(UPDATE_SUMMARY, (*row[1:], number))
         return number
 
     def _find(self, connection: sqlite3.Connection) -> int | None:

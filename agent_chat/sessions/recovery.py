@@ -112,6 +112,7 @@ def _salvage(work: Path, fresh: Path) -> tuple[int, int]:
         counts = _copy_sessions(source, target)
         _copy_rows(source, target, "results", "id, sha256, created, body")
         _copy_rows(source, target, "contents", "id, created, body")
+        _copy_rows(source, target, "origins", "number, kind, session, events")
         target.execute("COMMIT")
         return counts
     finally:

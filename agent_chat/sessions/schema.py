@@ -47,6 +47,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             body BLOB NOT NULL
         )""",
     ),
+    # Where the first events of a session come from that it did not write itself. The checks tell the rows
+    # from those of another table, which salvage may take them for.
+    (
+        """CREATE TABLE origins (
+            number INTEGER PRIMARY KEY,
+            kind TEXT NOT NULL CHECK (kind IN ('fork', 'import')),
+            session TEXT NOT NULL CHECK (typeof(session) = 'text'),
+            events INTEGER NOT NULL CHECK (events > 0)
+        )""",
+    ),
 )
 """Step n leads from version n to version n + 1. Steps that were released never change."""
 

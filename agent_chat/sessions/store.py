@@ -83,7 +83,7 @@ class SessionStore:
 
     def __init__(self, folder: Path, on_problem: OnProblem, patience: float = PATIENCE) -> None:
         """`patience`: seconds to wait for other processes. Raises StoreUnavailable."""
-        self._folder = folder
+        self.folder = folder
         self._on_problem = on_problem
         self.path = path = folder / FILE_NAME
         try:
@@ -107,7 +107,7 @@ class SessionStore:
         while True:
             summary = SessionSummary(id=create_session_id(now), started=now, last=now)
             try:
-                owned = Ownership.acquire(self._locks, summary.id, self._on_problem)
+                owned = self.own(summary.id)
             except ownership.SessionInUse:
                 continue  # the same second and the same random part
             if not self._is_taken(summary.id):
@@ -118,7 +118,7 @@ class SessionStore:
         if not self._exists(session_id):
             raise UserError(f"There is no session {session_id!r}.")
         # Owned before it is read: nobody may add to it in between.
-        owned = Ownership.acquire(self._locks, session_id, self._on_problem)
+        owned = self.own(session_id)
         loaded = self.read(session_id)
         return SessionLog(self._database, loaded.summary, owned, self._on_problem), loaded.entries
 
@@ -134,26 +134,44 @@ class SessionStore:
 
     def list(self, limit: int | None = None, workspace: str | None = None) -> list[SessionSummary]:
         """The sessions used last come first. None is no limit, or every workspace."""
-        return self._ask(lambda connection: reading.list_sessions(connection, limit, workspace))
+        return self.ask(lambda connection: reading.list_sessions(connection, limit, workspace))
 
     def latest(self, workspace: str) -> str | None:
         return next((summary.id for summary in self.list(1, workspace)), None)
 
     def resolve(self, text: str) -> str:
-        return self._ask(lambda connection: reading.resolve(connection, text))
+        return self.ask(lambda connection: reading.resolve(connection, text))
 
     def close(self) -> None:
         self._database.close()
 
+    def free_id(self, now: float) -> str:
+        """An id that no session has. `now`: seconds since the epoch."""
+        while self._is_taken(session_id := create_session_id(now)):
+            pass
+        return session_id
+
+    def own(self, session_id: str) -> Ownership:
+        """The right to write to a session. Raises SessionInUse where another process has it."""
+        return Ownership.acquire(self._locks, session_id, self._on_problem)
+
+    def change(self, action: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """Writes to the database, all or nothing. Raises StoreUnavailable, and what the action raises."""
+        try:
+            with self._database.transaction() as connection:
+                return action(connection)
+        except sqlite3.Error as error:
+            raise self._unavailable(error) from error
+
     @property
     def _locks(self) -> Path:
-        return self._folder / "locks"
+        return self.folder / "locks"
 
     def _load(self, session_id: str) -> LoadedSession | None:
-        return self._ask(lambda connection: reading.load(connection, session_id))
+        return self.ask(lambda connection: reading.load(connection, session_id))
 
     def _exists(self, session_id: str) -> bool:
-        return self._ask(lambda connection: reading.exists(connection, session_id))
+        return self.ask(lambda connection: reading.exists(connection, session_id))
 
     def _is_taken(self, session_id: str) -> bool:
         try:
@@ -161,7 +179,7 @@ class SessionStore:
         except StoreUnavailable:
             return False  # what is written to the log will say what is wrong
 
-    def _ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Reads from the database; mends it and reads again where it is damaged. Raises StoreUnavailable."""
         with self._database.lock:
             try:
