@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_chat.core.observation import ToolResult
 from agent_chat.core.text import storable
@@ -24,6 +24,9 @@ def to_result(result: CallToolResult) -> ToolResult:
 
 
 def _says(text: str, structured: Any) -> bool:
+    """Whether a text is the same value, or all that it holds."""
+    if isinstance(structured, dict) and list(cast("dict[str, Any]", structured).values()) == [text]:
+        return True
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):

@@ -73,7 +73,8 @@ class StdioTransport:
         )
         code = self._process.exit_code if self._process is not None else None
         if self._went_by_itself and code is not None:
-            return f"{_how_it_ended(code)}{f': {said}' if said else ''}"
+            # One that was killed had no time for last words: what stands there is older.
+            return f"{_how_it_ended(code)}{f': {said}' if said and code <= 128 else ''}"
         if error is not None:
             return reason_of(error)
         return said or "the connection ended"
