@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_chat.core.errors import ModelFailure
+from agent_chat.core.messages import AssistantMessage
 from agent_chat.core.model import ModelDelta, Query
 from agent_chat.core.ports import ModelItem
 from agent_chat.models.assembly import Assembly, ErrorInStream
@@ -27,6 +28,17 @@ AFTER_FINISH = 2.0
 """Seconds without data after a finish reason: usage may follow, or never come."""
 _BREAKPOINT = {"type": "ephemeral"}
 _END = object()
+
+
+def _last_end(query: Query) -> int:
+    """Where the request before this one ended: what it left in the cache is looked for there. Providers look
+    back from the newest breakpoint a few messages only, and one iteration may add more than that."""
+    replies = (
+        place
+        for place in range(len(query.messages) - 1, 0, -1)
+        if isinstance(query.messages[place], AssistantMessage)
+    )
+    return next(replies, 1) - 1
 
 
 class LiteLLMModel:
@@ -132,8 +144,8 @@ class LiteLLMModel:
         # LiteLLM may change what it is given, so it gets dicts of its own every time.
         messages = [message_dict(message, self._target.model) for message in query.messages]
         if self._marks_cache and messages:
-            for message in (messages[0], messages[-1]):
-                message["cache_control"] = _BREAKPOINT
+            for place in {0, len(messages) - 1, _last_end(query)}:
+                messages[place]["cache_control"] = _BREAKPOINT
         return messages
 
     def drop(self, parameter: str) -> bool:

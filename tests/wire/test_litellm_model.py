@@ -87,6 +87,10 @@ async def test_anthropic_is_told_what_to_cache_and_the_prefix_stays() -> None:
     first, second = server.bodies
     assert first["tools"] == second["tools"]
     assert first["system"] == second["system"]
+    # Where the first request ended the second one looks for what that left.
+    assert second["messages"][0] == first["messages"][0]
+    marked = [one for one in second["messages"] if "cache_control" in one["content"][-1]]
+    assert marked == [second["messages"][0], second["messages"][-1]]
 
 
 @pytest.mark.parametrize(
