@@ -107,8 +107,10 @@ def trust(
     folder: Folder = ".",
     remove: Annotated[bool, typer.Option("--remove", help="Trust it no longer.")] = False,
 ) -> None:
-    """Let a folder's .agent-chat/ choose and narrow settings (never widen them) and load its tools/*.py, and its
-    .mcp.json start servers."""
+    """Let a folder's .agent-chat/ choose and narrow settings, never widen them, and load its tools/*.py.
+
+    Its .mcp.json may start servers then.
+    """
     from agent_chat.core.errors import UserError
 
     path = Path(folder).expanduser()
