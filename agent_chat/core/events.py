@@ -55,6 +55,8 @@ class SessionStarted(EventBase):
     tools: tuple[str, ...]
     dry_run: bool = False
     """Whether tools with effects only say what they would do."""
+    rules: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """When a turn stops, and how much of anything there may be: the fields of the engine's rules."""
 
 
 class SessionResumed(EventBase):
@@ -65,6 +67,7 @@ class SessionResumed(EventBase):
     system: str | None = None
     """The new system prompt, where the user gave another one."""
     dry_run: bool = False
+    rules: dict[str, Any] = Field(default_factory=dict[str, Any])
 
 
 class SessionEnded(EventBase):

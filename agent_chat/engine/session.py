@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from agent_chat.core.events import (
     Entry,
@@ -59,6 +59,7 @@ class Session:
                 model=self.runtime.model.name,
                 tools=self._tool_names(),
                 dry_run=info.dry_run,
+                rules=asdict(self.runtime.rules),
             )
         )
 
@@ -79,6 +80,7 @@ class Session:
                 tools=self._tool_names(),
                 system=system,
                 dry_run=dry_run,
+                rules=asdict(self.runtime.rules),
             )
         )
 

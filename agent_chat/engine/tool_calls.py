@@ -124,7 +124,7 @@ async def _run(runtime: Runtime, call: ToolCall, cleared: Cleared) -> Observed:
         lambda text: journal.show(ToolOutput(call.id, text)),
         journal.record,
     )
-    note = _changed_by_user(arguments) if cleared.changed else ""
+    note = changed_by_user(arguments) if cleared.changed else ""
     error_type: ErrorType | None
     try:
         result, error_type = await _attempts(runtime, tool, call, arguments, context)
@@ -176,7 +176,7 @@ async def _attempts(
         wait *= 2
 
 
-def _changed_by_user(arguments: Mapping[str, Any]) -> str:
+def changed_by_user(arguments: Mapping[str, Any]) -> str:
     """The model has to know that what ran is not what it proposed."""
     shown = excerpt(json.dumps(arguments, ensure_ascii=False, default=str), 1000).text
     return f"[The user changed the arguments of this call before it ran: {shown}]\n"
