@@ -85,6 +85,7 @@ class Agent:
                 journal=Journal(
                     self._log.session_id, InOrder(self._log, *others, on_problem=_raise), clock, redact
                 ),
+                window_of=_windows() if isinstance(model, str) else lambda name: None,
             )
         )
         self._info = SessionInfo(__version__, "", system)
@@ -157,6 +158,13 @@ def _model(name: str, clock: SystemClock) -> ChatModel:
     from agent_chat.models.local_model import LocalModel
 
     return build_model(ModelConfig(), name, clock=clock, environ=os.environ, local_factory=LocalModel)
+
+
+def _windows() -> Callable[[str], int | None]:
+    from agent_chat.models.deployments import ModelConfig
+    from agent_chat.models.windows import Windows
+
+    return Windows(ModelConfig()).of
 
 
 def _raise(problem: str) -> None:

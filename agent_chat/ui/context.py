@@ -53,7 +53,7 @@ def context_lines(event: ContextEvent) -> Iterator[tuple[NoteKind, str]]:
             results = phrases.count(len(event.results), "old tool result")
             yield (
                 "notice",
-                f"{results} cut to make room in the context window; the model can read the whole again",
+                f"{results} cut to make room in the context window; the model can read them again",
             )
         case CompactionStarted():
             share = f" ({_share(event.tokens, event.window)} of the window)" if event.window else ""
