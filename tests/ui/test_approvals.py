@@ -186,5 +186,5 @@ async def test_an_interrupt_leaves_the_next_question_possible() -> None:
     waiting.cancel()
     await asyncio.wait([waiting])
     assert waiting.cancelled()
-    desk.left = ["y"]
+    desk.left.append("y")
     assert await asked(desk, dialog=dialog) == Approved()
