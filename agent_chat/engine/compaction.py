@@ -26,7 +26,7 @@ from agent_chat.core.model import Query
 from agent_chat.core.ports import ChatModel
 from agent_chat.core.shortening import plan_shortening
 from agent_chat.core.thinning import plan_thinning, thinned
-from agent_chat.core.tokens import estimate, estimate_tools
+from agent_chat.core.tokens import estimate
 from agent_chat.engine.jobs import do_job, prompt
 from agent_chat.engine.runtime import Runtime
 
@@ -70,7 +70,7 @@ async def make_room(runtime: Runtime) -> None:
 def request_tokens(runtime: Runtime) -> int:
     """What the next request takes: the provider's count where there is one, and an estimate of the rest."""
     meter = runtime.journal.state.window
-    return meter.tokens if meter.told else meter.tokens + estimate_tools(runtime.toolbox.specs())
+    return meter.tokens if meter.told else meter.tokens + runtime.tool_tokens()
 
 
 async def compact(runtime: Runtime, reason: CompactionReason, focus: str = "") -> bool:

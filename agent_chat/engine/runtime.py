@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_chat.core.budget import Limits
+from agent_chat.core.model import ToolSpec
 from agent_chat.core.ports import Approver, ChatModel, Clock, ResultStore, Toolbox
+from agent_chat.core.tokens import estimate_tools
 from agent_chat.engine.journal import Journal
 from agent_chat.engine.prefix import PrefixWatch
 
@@ -72,7 +74,15 @@ class Runtime:
     window_of: Callable[[str], int | None] = _unknown
     """Tokens of input that the model of this name takes; None where that is not known. Quick."""
     prefix: PrefixWatch = field(default_factory=PrefixWatch)
+    _counted: tuple[tuple[ToolSpec, ...], int] = ((), 0)
 
     def window(self) -> int | None:
         """Tokens of input that the model in use takes."""
         return self.rules.context.window or self.window_of(self.model.name)
+
+    def tool_tokens(self) -> int:
+        """Estimate of what the tools take of a request; made anew only when they change."""
+        specs = self.toolbox.specs()
+        if specs is not self._counted[0]:
+            self._counted = specs, estimate_tools(specs)
+        return self._counted[1]
