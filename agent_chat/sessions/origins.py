@@ -59,12 +59,15 @@ def insert_origin(connection: sqlite3.Connection, number: int, origin: Origin) -
     )
 
 
-def summarize_again(connection: sqlite3.Connection, number: int, session_id: str, now: float) -> None:
-    """Writes the summary that follows from a session's events, as one that was used at `now`."""
+def summarize_again(
+    connection: sqlite3.Connection, number: int, session_id: str, now: float | None = None
+) -> None:
+    """Writes the summary that follows from a session's events; with `now`, as of one that was used then."""
     from agent_chat.sessions.log import UPDATE_SUMMARY
 
     summary, reader = SessionSummary(session_id), RowReader(session_id)
     query = f"SELECT {EVENT_COLUMNS} FROM events WHERE id BETWEEN ? AND ? ORDER BY id"
     for row in connection.execute(query, event_range(number)):
         summary = summarize(summary, reader.read(row))
-    connection.execute(UPDATE_SUMMARY, (*summary_row(replace(summary, last=now))[1:], number))
+    summary = summary if now is None else replace(summary, last=now)
+    connection.execute(UPDATE_SUMMARY, (*summary_row(summary)[1:], number))
