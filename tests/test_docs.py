@@ -58,7 +58,7 @@ def test_the_options_in_the_documents_exist(single: Command, chat: Command) -> N
         for path in DOCUMENTS
         for block in blocks(path, "console")
         for line in re.findall(r"agent-(?:chat|single)[^|#\n]*", block)
-        for option in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", re.sub(r'"[^"]*"', "", line))
+        for option in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", re.sub(r"\"[^\"]*\"|'[^']*'", "", line))
     }
     unknown = {option for option in wanted if not re.search(rf"(?<![\w-]){re.escape(option)}\b", known)}
     assert unknown == set()
