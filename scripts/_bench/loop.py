@@ -15,6 +15,8 @@ from .rounds import interleave, ratio
 SHORT, LONG = 50, 200
 CHUNKS = 20_000
 TURNS = 1_000
+WORDS = 300
+"""Of each answer of a session whose window has to be cleared now and then."""
 RAW = "raw httpx loop"
 
 
@@ -92,6 +94,9 @@ def turns(bench: Bench) -> Iterator[Figure]:
         {
             "ours": partial(_value, bench, subject("ours", "turns", base, "direct", count)),
             "beside": _raw(bench, "turns", "answer", count),
+            "long": partial(
+                _value, bench, subject("ours", "long", bench.base(f"counted-{WORDS}"), "direct", count)
+            ),
         },
     )
     growth = {name: [_growth(times) for times in runs] for name, runs in found.items()}
@@ -104,6 +109,15 @@ def turns(bench: Bench) -> Iterator[Figure]:
         then=3,
         note="medians of turns 5 to 15 and of the last ten",
         samples={f"{name}_ratio": values for name, values in growth.items()},
+    )
+    yield Figure(
+        8,
+        "the same with summaries, in a window of 16,000 tokens",
+        "–",
+        median(growth["long"]),
+        target=4,
+        then=3,
+        samples={"long_ratio": growth["long"]},
     )
 
 

@@ -4,7 +4,8 @@
 
 The path says what is answered: `/answer/v1/chat/completions` a short text, `/tools-50/…` a tool call until
 the history holds 50 results, `/eight/…` eight calls at once, `/chunks-20000/…` that many pieces of text,
-`/status-500/…` an error, `/held/…` an answer that stops after its first piece until it is released.
+`/counted-300/…` a text of 300 words and how many tokens were sent, `/status-500/…` an error, `/held/…` an
+answer that stops after its first piece until it is released.
 `/control/counts` tells how often each path was asked; `/control/held` answers as soon as an answer is held,
 and `/control/release` lets it go on.
 """
@@ -43,6 +44,8 @@ class Provider:
         match kind:
             case "answer":
                 transport.write(_whole(_text(1)))
+            case "counted":
+                transport.write(_whole(_counted(int(number), len(body) // 4)))
             case "chunks":
                 transport.write(_whole(_text(int(number))))
             case "tools":
@@ -139,6 +142,17 @@ def _text(pieces: int) -> list[bytes]:
     words = [_chunk({"content": f"word{number % 10} "}) for number in range(10)]
     body = [words[number % 10] for number in range(pieces)]
     return [_chunk({"role": "assistant", "content": ""}), *body, *_tail("stop")]
+
+
+def _counted(words: int, prompt: int) -> list[bytes]:
+    """A text, with the request's tokens as a provider would count them."""
+    usage = {"prompt_tokens": prompt, "completion_tokens": words, "total_tokens": prompt + words}
+    return [
+        _chunk({"role": "assistant", "content": "word " * words}),
+        _chunk({}, "stop"),
+        _event({"choices": [], "usage": usage}),
+        b"data: [DONE]\n\n",
+    ]
 
 
 def _calls(first: int, count: int) -> list[bytes]:

@@ -2,6 +2,7 @@
 
 python ours.py iterations BASE TRANSPORT       CPU seconds an iteration, from the first tool call to the last
 python ours.py turns BASE TRANSPORT COUNT      CPU seconds of every turn
+python ours.py long BASE TRANSPORT COUNT       the same, in a window that has to be cleared now and then
 python ours.py chunks BASE TRANSPORT COUNT     CPU seconds a streamed chunk
 python ours.py eight BASE TRANSPORT KIND       seconds of the fastest turn of eight calls; KIND: async, sync
 """
@@ -13,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
@@ -22,7 +24,7 @@ from agent_chat.core.budget import Limits
 from agent_chat.core.permissions import ALL_EFFECTS, AllowEffects
 from agent_chat.engine.clock import SystemClock
 from agent_chat.engine.journal import Journal
-from agent_chat.engine.runtime import Rules, Runtime
+from agent_chat.engine.runtime import ContextRules, Rules, Runtime
 from agent_chat.engine.session import Session, SessionInfo
 from agent_chat.engine.sinks import InOrder
 from agent_chat.models.build import build_model
@@ -32,6 +34,8 @@ from agent_chat.sessions.store import SessionStore
 from agent_chat.tools.toolbox import ToolRegistry
 
 marks: list[float] = []
+WINDOW = 16_000
+"""Tokens; room is made every thirty turns or so."""
 
 
 @tool(effect="read")
@@ -102,9 +106,22 @@ async def iterations(folder: Path, base: str, transport: str, _: str) -> Any:
 
 
 async def turns(folder: Path, base: str, transport: str, count: str) -> Any:
+    return await _times(await opened(folder, base, transport, step), int(count))
+
+
+async def long(folder: Path, base: str, transport: str, count: str) -> Any:
     session = await opened(folder, base, transport, step)
+    runtime = session.runtime
+    runtime.rules = replace(runtime.rules, context=ContextRules(window=WINDOW))
+    times = await _times(session, int(count))
+    if runtime.journal.messages_before_compaction() is None:
+        fail("no summary was ever written")
+    return times
+
+
+async def _times(session: Session, count: int) -> list[float]:
     times: list[float] = []
-    for _ in range(int(count)):
+    for _ in range(count):
         started = time.process_time()
         await turn(session)
         times.append(time.process_time() - started)
@@ -132,7 +149,7 @@ async def eight(folder: Path, base: str, transport: str, kind: str) -> Any:
 
 def main() -> None:
     what, base, transport, argument = (*sys.argv[1:], "")[:4]
-    work = {"iterations": iterations, "turns": turns, "chunks": chunks, "eight": eight}[what]
+    work = {"iterations": iterations, "turns": turns, "long": long, "chunks": chunks, "eight": eight}[what]
     with TemporaryDirectory() as folder:
         value = asyncio.run(work(Path(folder), base, transport, argument))
     print(json.dumps({"value": value}))  # noqa: T201
