@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 from support.fixtures import Command, OpenTerminal, ProviderFactory
 from support.process import HasBaseUrl, Result, clean_env, run
 from support.provider import OpenAIReply, ScriptedProvider
 
 if TYPE_CHECKING:
     from support.terminal import Terminal
+
+
+# The same examples every time, and no verdict that depends on how busy the machine is.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture
