@@ -43,7 +43,10 @@ def test_a_database_of_an_earlier_version_keeps_all_it_had(
     was = expected(version)
     store = SessionStore(folder, problems.append)
     for session_id, entries in zip(was["ids"], was["entries"], strict=True):
-        assert [json.loads(entry.to_json()) for entry in store.read(session_id).entries] == entries
+        read = [json.loads(entry.to_json()) for entry in store.read(session_id).entries]
+        # An event may have got fields since; those it had are as they were.
+        kept = [{key: now[key] for key in old} for now, old in zip(read, entries, strict=True)]
+        assert kept == entries
     assert [summary.id for summary in store.list()] == was["ids"]
     assert store.results.get(was["result"]) == "a long result\n" * 50
     assert store.contents.get(was["content"]) == b"print('before')\n"
