@@ -12,6 +12,7 @@ from support.long_session import SUMMARY, talk
 
 from agent_chat.core.events import UserSaid
 from agent_chat.core.projection import project
+from agent_chat.sessions.search import search_sessions
 from agent_chat.sessions.store import SessionStore
 
 WINDOW = 32_000
@@ -32,7 +33,9 @@ async def test_a_turn_costs_at_the_end_what_it_cost_at_the_beginning(tmp_path: P
     assert model.most_tokens < WINDOW
     store = SessionStore(tmp_path, _no_problem)
     entries = store.read(session_id).entries
+    [found] = search_sessions(store, "very first", 5)
     store.close()
+    assert (found.session.id, found.hits[0].turn) == (session_id, 1)
     events = [entry.event for entry in entries]
     types = [event.type for event in events]
     assert types.count("context_compacted") >= turns // 30
