@@ -71,7 +71,6 @@ def test_a_row_becomes_a_table_and_json(tmp_path: Path) -> None:
 
 
 def test_a_whole_turn_against_the_scripted_provider_is_measured(tmp_path: Path) -> None:
-
     file = tmp_path / "figures.json"
     result = bench("--quick", "--rows", "9,17", "--json", str(file))
     assert result.returncode == 0, result.stderr
