@@ -51,7 +51,9 @@ class SessionControls:
         return self.opened.models.names()
 
     def set_model(self, name: str) -> None:
-        self.opened.session.runtime.model = self.opened.models.named(name)
+        runtime = self.opened.session.runtime
+        runtime.model = self.opened.models.named(name)
+        runtime.prefix.forget()  # that another provider has nothing in its cache is no surprise
 
     def tools(self) -> Sequence[ToolInfo]:
         toolbox = self.opened.session.runtime.toolbox
