@@ -2,7 +2,7 @@
 
 import typer
 
-from agent_chat.cli import config, mcp, models, permissions, sessions, tools
+from agent_chat.cli import config, mcp, models, permissions, sessions, tools, usage
 from agent_chat.cli.options import OutputFormat, SharedOptions, shared_options
 from agent_chat.cli.plain_values import PlainGroup
 from agent_chat.core.errors import UserError
@@ -14,6 +14,7 @@ app.add_typer(config.app, name="config")
 app.add_typer(permissions.app, name="permissions")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(tools.app, name="tools")
+app.command("usage")(usage.usage)
 
 
 @app.callback(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,34 +2,36 @@
 
 # Typer evaluates the annotations of a command: they stay real types here.
 import json
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent_chat.cli import sessions_manage, sessions_search, sessions_transfer
+from agent_chat.cli.session_output import (
+    SCHEMA_VERSION,
+    ListFormat,
+    Output,
+    SessionId,
+    cost,
+    iso,
+    moment,
+    past_sessions,
+    print_json,
+    say,
+    summary_json,
+    tokens,
+)
+
 if TYPE_CHECKING:
-    from agent_chat.core.model import Usage
+    from agent_chat.sessions.origins import Origin
     from agent_chat.sessions.reading import LoadedSession
-    from agent_chat.sessions.store import SessionStore
     from agent_chat.sessions.summary import SessionSummary
     from agent_chat.sessions.transcript import ToolUse, TurnRecord
 
-app = typer.Typer(help="List and show past sessions.", no_args_is_help=True)
-
-SCHEMA_VERSION = 1
-
-
-class ListFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-Output = Annotated[ListFormat, typer.Option("--output", help="How to print it.")]
+app = typer.Typer(help="List, search, show and keep house among past sessions.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -39,17 +41,17 @@ def list_(
     output: Output = ListFormat.TEXT,
 ) -> None:
     """List past sessions, the last one used first."""
-    with _store() as store:
+    with past_sessions() as store:
         here = str(Path.cwd())
         sessions = store.list(limit, None if all_ else here)
         if output is ListFormat.JSON:
-            _print_json({"schema_version": SCHEMA_VERSION, "sessions": [*map(_summary_json, sessions)]})
+            print_json({"schema_version": SCHEMA_VERSION, "sessions": [*map(summary_json, sessions)]})
             return
         for summary in sessions:
             typer.echo(_summary_line(summary, with_folder=all_))
         if not sessions:
             elsewhere = not all_ and bool(store.list(1))
-            _say(
+            say(
                 "There are no sessions yet."
                 if not elsewhere
                 else f"No sessions in {here}; --all shows others."
@@ -58,30 +60,27 @@ def list_(
 
 @app.command()
 def show(
-    session: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of a session, its beginning, or its last part.")
-    ],
+    session: SessionId,
     output: Output = ListFormat.TEXT,
 ) -> None:
     """Show a session turn by turn."""
     from agent_chat.sessions.transcript import turns_of
 
-    with _store() as store:
+    with past_sessions() as store:
         loaded = store.read(store.resolve(session))
+        origin = store.origin(loaded.summary.id)
     turns = turns_of(loaded.entries)
     if output is ListFormat.JSON:
-        _print_json(_session_json(loaded, turns))
+        print_json(_session_json(loaded, origin, turns))
         return
-    typer.echo(_heading(loaded.summary))
+    typer.echo(_heading(loaded.summary, origin))
     for turn in turns:
         typer.echo("\n" + "\n".join(_turn_lines(turn)))
 
 
 @app.command()
 def undo(
-    session: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of a session, its beginning, or its last part.")
-    ],
+    session: SessionId,
     last: Annotated[int, typer.Option("--last", min=1, metavar="N", help="The last so many changes.")] = 1,
     all_: Annotated[bool, typer.Option("--all", help="All changes of the session.")] = False,
     force: Annotated[
@@ -91,32 +90,17 @@ def undo(
     """Take back what tools changed in files, the last change first."""
     from agent_chat.cli.undo import take_back_past
 
-    with _store() as store:
+    with past_sessions() as store:
         for told in take_back_past(store, store.resolve(session), None if all_ else last, force=force):
             typer.echo(told)
 
 
-@contextmanager
-def _store() -> "Generator[SessionStore]":
-    from agent_chat.sessions.store import open_store
-
-    store = open_store(_say)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def _say(message: str) -> None:
-    from agent_chat.ui.sanitize import one_line
-
-    typer.echo(one_line(message), err=True)
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    from agent_chat.ui.sanitize import json_safe
-
-    typer.echo(json_safe(json.dumps(value, ensure_ascii=False)))
+app.command()(sessions_search.search)
+app.command()(sessions_transfer.export)
+app.command("import")(sessions_transfer.import_)
+app.command()(sessions_manage.fork)
+app.command()(sessions_manage.delete)
+app.command()(sessions_manage.prune)
 
 
 def _summary_line(summary: "SessionSummary", *, with_folder: bool) -> str:
@@ -125,26 +109,29 @@ def _summary_line(summary: "SessionSummary", *, with_folder: bool) -> str:
     turns = f"{summary.turns} turn{'' if summary.turns == 1 else 's'}"
     folder = f"  ({one_line(summary.workspace)})" if with_folder else ""
     title = one_line(summary.title) or "(nothing said)"
-    return f"{summary.id}  {_time(summary.last)}  {turns:>9}  {_cost(summary.cost_usd):>9}  {title}{folder}"
+    return f"{summary.id}  {moment(summary.last)}  {turns:>9}  {cost(summary.cost_usd):>9}  {title}{folder}"
 
 
-def _heading(summary: "SessionSummary") -> str:
+def _heading(summary: "SessionSummary", origin: "Origin | None") -> str:
     from agent_chat.ui.sanitize import one_line
 
-    lines = (
+    lines = [
         f"Session {summary.id}: {one_line(summary.title)}",
-        f"  {_time(summary.started)} to {_time(summary.last)}, "
+        f"  {moment(summary.started)} to {moment(summary.last)}, "
         + (f"left by {summary.ended}" if summary.ended else "not left"),
         f"  folder {one_line(summary.workspace)}, model {one_line(summary.model)}",
-        f"  {_tokens(summary.usage)}, cost {_cost(summary.cost_usd)}",
-    )
+        f"  {tokens(summary.usage)}, cost {cost(summary.cost_usd)}",
+    ]
+    if origin is not None:
+        told = "forked from session" if origin.kind == "fork" else "imported, as session"
+        lines.append(f"  {told} {one_line(origin.session)}")
     return "\n".join(lines)
 
 
 def _turn_lines(turn: "TurnRecord") -> Iterator[str]:
     from agent_chat.ui.sanitize import one_line, visible
 
-    yield f"── turn {turn.number}, {_time(turn.started)}{', taken back' if turn.taken_back else ''}"
+    yield f"── turn {turn.number}, {moment(turn.started)}{', taken back' if turn.taken_back else ''}"
     for text in turn.said:
         yield _indented(f"> {visible(text)}")
     for tool in turn.tools:
@@ -156,7 +143,7 @@ def _turn_lines(turn: "TurnRecord") -> Iterator[str]:
         outcome += f" ({one_line(turn.evidence)})"
     seconds = f", {turn.duration_s:.1f} s" if turn.duration_s is not None else ""
     iterations = f"{turn.iterations} iteration{'' if turn.iterations == 1 else 's'}"
-    yield f"[{outcome} · {iterations} · {_tokens(turn.usage)} · {_cost(turn.cost_usd)}{seconds}]"
+    yield f"[{outcome} · {iterations} · {tokens(turn.usage)} · {cost(turn.cost_usd)}{seconds}]"
 
 
 def _became(tool: "ToolUse") -> str:
@@ -174,34 +161,14 @@ def _indented(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def _tokens(usage: "Usage") -> str:
-    return f"{usage.prompt:,} + {usage.completion:,} tokens"
-
-
-def _cost(cost: float | None) -> str:
-    return "unknown" if cost is None else f"${cost:.4f}"
-
-
-def _summary_json(summary: "SessionSummary") -> dict[str, Any]:
-    """As `sessions list` prints it; times are ISO 8601 in UTC."""
-    return asdict(summary) | {"started": _iso(summary.started), "last": _iso(summary.last)}
-
-
-def _iso(at: float) -> str:
-    from datetime import UTC
-
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-
-
-def _session_json(loaded: "LoadedSession", turns: "list[TurnRecord]") -> dict[str, Any]:
+def _session_json(
+    loaded: "LoadedSession", origin: "Origin | None", turns: "list[TurnRecord]"
+) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
-        "session": _summary_json(loaded.summary),
+        "session": summary_json(loaded.summary),
+        "origin": asdict(origin) if origin else None,
         "damaged": loaded.damaged,
-        "turns": [asdict(turn) | {"started": _iso(turn.started)} for turn in turns],
+        "turns": [asdict(turn) | {"started": iso(turn.started)} for turn in turns],
         "events": [json.loads(entry.to_json()) for entry in loaded.entries],
     }

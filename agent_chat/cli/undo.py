@@ -9,6 +9,8 @@ from pathlib import Path
 from agent_chat.core.errors import UserError
 from agent_chat.core.events import ChangeUndone, FileChanged
 from agent_chat.core.ports import ContentStore
+from agent_chat.core.state import State
+from agent_chat.sessions.origins import Origin
 from agent_chat.sessions.store import SessionStore
 from agent_chat.ui.sanitize import one_line
 
@@ -53,6 +55,14 @@ def take_back(
     )
 
 
+def keep_own_changes(state: State, origin: Origin | None) -> None:
+    """Leaves the changes of an imported session out of what can be taken back: they were made elsewhere, and
+    the files that they name here may be any."""
+    if origin is not None and origin.kind == "import":
+        for seq in [seq for seq in state.changes if seq <= origin.events]:
+            del state.changes[seq]
+
+
 def take_back_past(store: SessionStore, session_id: str, count: int | None, *, force: bool) -> Iterator[str]:
     """Takes the last changes of a past session back, all where `count` is None; a line for each. Raises
     UserError."""
@@ -65,6 +75,7 @@ def take_back_past(store: SessionStore, session_id: str, count: int | None, *, f
     try:
         journal = Journal(session_id, log, SystemClock())
         journal.restore(entries)
+        keep_own_changes(journal.state, store.origin(session_id))
         for _ in range(len(journal.state.changes) if count is None else count):
             taken = take_back(journal.state.changes, store.contents, force=force, how="--force")
             asyncio.run(journal.record(taken.event))

@@ -21,6 +21,7 @@ from agent_chat.cli.policy import open_policy
 from agent_chat.cli.secrets import masking, redactor
 from agent_chat.cli.settings_layers import Options
 from agent_chat.cli.toolset import Ask, builtin_tools, offered, open_sandbox
+from agent_chat.cli.undo import keep_own_changes
 from agent_chat.core.errors import UserError
 from agent_chat.core.model import Query
 from agent_chat.core.permissions import Nobody, Person, RulePolicy
@@ -256,6 +257,7 @@ async def open_session(
     async with started(servers, wait=wait_for_servers):
         if past:
             await session.resume(entries, __version__, options.system, dry_run=options.dry_run)
+            keep_own_changes(runtime.journal.state, sessions.origin(past))
         else:
             system = loaded.system_prompt(embedded=models.is_embedded(choice))
             await session.start(SessionInfo(__version__, str(workspace), system, options.dry_run))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from agent_chat.core.errors import UserError
-from agent_chat.sessions.origins import Origin, insert_origin, insert_session, summarize_again
+from agent_chat.sessions.origins import Origin, insert_origin, insert_session, origin_of, summarize_again
 from agent_chat.sessions.rows import event_id, event_range, event_seq
 from agent_chat.sessions.store import SessionStore
 
@@ -37,7 +37,12 @@ def fork_session(store: SessionStore, session_id: str, now: float, before_turn: 
         ).fetchone()
         if copied is None:
             raise UserError(f"There is nothing in session {session_id} to begin from.")
-        insert_origin(connection, number, Origin("fork", session_id, event_seq(copied)))
+        source = origin_of(connection, session_id)
+        origin = Origin("fork", session_id, event_seq(copied))
+        if source is not None and source.kind == "import":
+            # What came from elsewhere stays what came from elsewhere.
+            origin = Origin("import", source.session, origin.events)
+        insert_origin(connection, number, origin)
         summarize_again(connection, number, new_id, now)
 
     store.change(copy)

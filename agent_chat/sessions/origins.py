@@ -16,9 +16,6 @@ from agent_chat.sessions.rows import (
 )
 from agent_chat.sessions.summary import SessionSummary, summarize
 
-_SINCE = 3
-"""The version of the database that first had the table."""
-
 OriginKind = Literal["fork", "import"]
 
 
@@ -35,8 +32,8 @@ class Origin:
 
 def origin_of(connection: sqlite3.Connection, session_id: str) -> Origin | None:
     """None for a session that wrote all its events itself."""
-    if schema.version_of(connection) < _SINCE:
-        return None  # an earlier release's, which cannot be written to
+    if schema.version_of(connection) < schema.ORIGINS_SINCE:
+        return None
     row = connection.execute(
         "SELECT kind, session, events FROM origins JOIN sessions USING (number) WHERE id = ?", (session_id,)
     ).fetchone()

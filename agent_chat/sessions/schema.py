@@ -62,6 +62,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 VERSION = len(MIGRATIONS)
 
+ORIGINS_SINCE = 3
+"""The first version with the table `origins`; one that cannot be written to stays as it is."""
+
 
 class NewerSchema(Exception):
     """A later release made this database; this one must not write to it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from agent_chat.core.errors import UserError
 from agent_chat.core.events import Entry
@@ -23,6 +23,9 @@ from agent_chat.sessions.reading import LoadedSession
 from agent_chat.sessions.results import MemoryResults, OverlaidResults, StoredResults
 from agent_chat.sessions.schema import NewerSchema
 from agent_chat.sessions.summary import SessionSummary
+
+if TYPE_CHECKING:
+    from agent_chat.sessions.origins import Origin
 
 OnProblem = Callable[[str], None]
 """Is given one line for the user."""
@@ -66,6 +69,10 @@ class Sessions(Protocol):
 
     def resolve(self, text: str) -> str:
         """The id that is meant by the beginning of it or by its random part. Raises UserError."""
+        ...
+
+    def origin(self, session_id: str) -> Origin | None:
+        """Where the first events of a session come from; None where it wrote them itself."""
         ...
 
     def close(self) -> None: ...
@@ -142,6 +149,11 @@ class SessionStore:
     def resolve(self, text: str) -> str:
         return self.ask(lambda connection: reading.resolve(connection, text))
 
+    def origin(self, session_id: str) -> Origin | None:
+        from agent_chat.sessions.origins import origin_of
+
+        return self.ask(lambda connection: origin_of(connection, session_id))
+
     def close(self) -> None:
         self._database.close()
 
@@ -216,6 +228,9 @@ class MemorySessions:
     def resolve(self, text: str) -> str:
         raise UserError(f"There is no session {text!r}: sessions are not kept here.")
 
+    def origin(self, session_id: str) -> Origin | None:
+        return None
+
     def close(self) -> None:
         pass
 
@@ -239,6 +254,9 @@ class ReadOnlySessions:
 
     def resolve(self, text: str) -> str:
         return self._store.resolve(text)
+
+    def origin(self, session_id: str) -> Origin | None:
+        return self._store.origin(session_id)
 
     def close(self) -> None:
         self._store.close()
