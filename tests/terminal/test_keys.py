@@ -205,7 +205,7 @@ def test_a_history_that_cannot_be_written_is_none(demo: OpenDemo, home: Path) ->
 
 def test_tab_completes_a_command(demo: OpenDemo) -> None:
     window = demo()
-    window.send("/co\t")
+    window.send("/cos\t")
     window.wait_for("> /cost")
     window.send("\r")
     window.wait_for("This session: 0 iterations")
