@@ -14,7 +14,8 @@ from agent_chat.core.messages import SystemMessage
 from agent_chat.core.outcome import CancelReason
 from agent_chat.engine.compaction import request_tokens, undo_compaction
 from agent_chat.sessions.store import SessionStore
-from agent_chat.ui.commands import ServerInfo, SessionInfo, ToolInfo
+from agent_chat.sessions.summary import SessionSummary
+from agent_chat.ui.commands import Booked, ServerInfo, SessionInfo, ToolInfo
 from agent_chat.ui.phrases import cut
 from agent_chat.ui.sanitize import one_line
 
@@ -29,6 +30,8 @@ class SessionControls:
         self._opened: Opened | None = None
         self.wanted: str | None = None
         """The session that the user wants instead of this one."""
+        self._listed: list[str] = []
+        """The sessions that were listed last, which may be asked for by their number."""
 
     def attach(self, opened: Opened) -> None:
         self._opened = opened
@@ -82,14 +85,29 @@ class SessionControls:
         first = self.opened.session.runtime.journal.messages()[:1]
         return first[0].text if first and isinstance(first[0], SystemMessage) else ""
 
-    def sessions(self) -> Sequence[SessionInfo]:
+    def sessions(self, query: str) -> Sequence[SessionInfo]:
         store = self.opened.sessions
         if not isinstance(store, SessionStore):
             return []
-        return [
-            SessionInfo(summary.id, summary.started, summary.turns, summary.title)
-            for summary in store.list(SHOWN_SESSIONS)
-        ]
+        infos = _found(store, query) if query else _latest(store)
+        self._listed = [info.session_id for info in infos]
+        return infos
+
+    def fork(self, turn: int | None) -> str:
+        from agent_chat.cli.current_session import fork_session_of
+
+        self.wanted = fork_session_of(self.opened, turn)
+        return f"Going on in session {self.wanted}; {self.opened.log.session_id} stays as it is."
+
+    def export(self, argument: str) -> str:
+        from agent_chat.cli.current_session import export_session
+
+        return export_session(self.opened, argument)
+
+    def booked(self) -> Sequence[Booked]:
+        from agent_chat.cli.current_session import booked
+
+        return booked(self.opened)
 
     def undo(self, *, force: bool) -> str:
         from agent_chat.cli.undo import take_back
@@ -134,7 +152,27 @@ class SessionControls:
         return f"Pinned: {cut(one_line(said), 100)}"
 
     def resume(self, session_id: str) -> None:
+        # No id is as short as a number in a list.
+        if session_id.isdecimal() and 0 < int(session_id) <= len(self._listed):
+            session_id = self._listed[int(session_id) - 1]
         wanted = self.opened.sessions.resolve(session_id)
         if wanted == self.opened.log.session_id:
             raise UserError("This is that session.")
         self.wanted = wanted
+
+
+def _latest(store: SessionStore) -> list[SessionInfo]:
+    return [_info(summary, "") for summary in store.list(SHOWN_SESSIONS)]
+
+
+def _found(store: SessionStore, query: str) -> list[SessionInfo]:
+    from agent_chat.sessions.search import search_sessions
+
+    return [
+        _info(found.session, found.hits[-1].snippet)
+        for found in search_sessions(store, query, SHOWN_SESSIONS)
+    ]
+
+
+def _info(summary: SessionSummary, passage: str) -> SessionInfo:
+    return SessionInfo(summary.id, summary.last, summary.turns, summary.title, passage)

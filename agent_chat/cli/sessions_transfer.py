@@ -12,8 +12,8 @@ import typer
 from agent_chat.cli.session_output import SessionId, past_sessions, say
 
 if TYPE_CHECKING:
+    from agent_chat.core.ports import ResultStore
     from agent_chat.sessions.reading import LoadedSession
-    from agent_chat.sessions.store import SessionStore
 
 _LARGEST_IMPORT = 1 << 30
 """Bytes; what is read has to fit into memory several times over."""
@@ -49,11 +49,11 @@ def export(
     target = None if output_file in (None, "-") else Path(str(output_file))
     with past_sessions() as store:
         loaded = store.read(store.resolve(session))
-        text = exported(loaded, store, format_ or format_of(target))
+        text = exported(loaded, store.results, format_ or format_of(target))
     if target is None:
         typer.echo(text, nl=False)
         return
-    write_new(target, text, force=force, how="--force")
+    write_new(target, text, force=force, how=", or overwrite it with --force")
     say(f"Session {loaded.summary.id} is written to {target}.")
 
 
@@ -78,7 +78,7 @@ def format_of(target: Path | None) -> ExportFormat:
     return _ENDINGS.get(target.suffix.lower() if target else "", ExportFormat.MARKDOWN)
 
 
-def exported(loaded: "LoadedSession", store: "SessionStore", format_: ExportFormat) -> str:
+def exported(loaded: "LoadedSession", results: "ResultStore", format_: ExportFormat) -> str:
     """A session in a format, harmless to show, with a newline at its end."""
     from agent_chat.ui.sanitize import json_safe, visible
 
@@ -94,19 +94,19 @@ def exported(loaded: "LoadedSession", store: "SessionStore", format_: ExportForm
         case ExportFormat.JSON:
             from agent_chat.sessions.transfer import to_json
 
-            return f"{json_safe(to_json(loaded, store))}\n"
+            return f"{json_safe(to_json(loaded, results))}\n"
 
 
 def write_new(path: Path, text: str, *, force: bool, how: str) -> None:
-    """Writes a file, whole or not at all, that only its owner can read. `how` says how to overwrite one that
-    is there. Raises UserError."""
+    """Writes a file, whole or not at all, that only its owner can read. `how`: how else to go on where it
+    is there, behind "Name another file". Raises UserError."""
     import os
     import tempfile
 
     from agent_chat.core.errors import UserError
 
     if not force and os.path.lexists(path):
-        raise UserError(f"{path} already exists.", hint=f"Name another file, or overwrite it with {how}.")
+        raise UserError(f"{path} already exists.", hint=f"Name another file{how}.")
     made = ""
     try:
         with tempfile.NamedTemporaryFile(

@@ -14,6 +14,7 @@ from typing import Any, cast
 from agent_chat import __version__
 from agent_chat.core.errors import UserError
 from agent_chat.core.events import Entry, ToolFinished, dump_event, load_event
+from agent_chat.core.ports import ResultStore
 from agent_chat.core.text import storable
 from agent_chat.sessions.ids import is_session_id
 from agent_chat.sessions.origins import Origin, insert_origin, insert_session, summarize_again
@@ -46,7 +47,7 @@ class NotASession(UserError):
         )
 
 
-def to_json(loaded: LoadedSession, store: SessionStore) -> str:
+def to_json(loaded: LoadedSession, stored: ResultStore) -> str:
     """One line: the session, its events as they are, and the whole results that they name."""
     summary = loaded.summary
     named = {
@@ -54,7 +55,7 @@ def to_json(loaded: LoadedSession, store: SessionStore) -> str:
         for entry in loaded.entries
         if isinstance(entry.event, ToolFinished) and entry.event.stored
     }
-    results = {name: text for name in sorted(named) if (text := store.results.get(name)) is not None}
+    results = {name: text for name in sorted(named) if (text := stored.get(name)) is not None}
     return json.dumps(
         {
             "schema_version": SCHEMA_VERSION,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent_chat.core.budget import Limits, Spent, uses
 from agent_chat.core.errors import UserError
 from agent_chat.core.events import LeaveReason
+from agent_chat.core.model import Usage
 from agent_chat.core.observation import Effect
 from agent_chat.ui import phrases
 from agent_chat.ui.sanitize import one_line, visible
@@ -34,10 +35,23 @@ class ToolInfo:
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
     session_id: str
-    started_at: float
-    """Seconds since the epoch."""
+    last: float
+    """When it was used last, in seconds since the epoch."""
     turns: int
     title: str
+    passage: str = ""
+    """What was found in it, where something was looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """What something took."""
+
+    name: str
+    usage: Usage
+    known_cost_usd: float
+    all_known: bool
+    """False where the cost of any reply is unknown: `known_cost_usd` is then a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +101,22 @@ class Controls(Protocol):
         """The system prompt; empty where there is none."""
         ...
 
-    def sessions(self) -> Sequence[SessionInfo]:
-        """Past sessions, the latest first."""
+    def sessions(self, query: str) -> Sequence[SessionInfo]:
+        """Past sessions, the latest first; with a query, those of any folder with all its words."""
+        ...
+
+    def fork(self, turn: int | None) -> str:
+        """A copy of this session goes on in place of it, from before a turn where one is given; says so.
+        `UserError` where it cannot."""
+        ...
+
+    def export(self, argument: str) -> str:
+        """Writes this session to a file, and says which. `argument`: a format, a file, both, or nothing.
+        `UserError` where it cannot."""
+        ...
+
+    def booked(self) -> Sequence[Booked]:
+        """What parts of this session took, and all of today."""
         ...
 
     def undo(self, *, force: bool) -> str:
@@ -114,7 +142,8 @@ class Controls(Protocol):
         ...
 
     def resume(self, session_id: str) -> None:
-        """Another session is to go on in place of this one, which ends. `UserError` where it cannot."""
+        """Another session is to go on in place of this one, which ends: one of this id, or of this number in
+        the list that `sessions` gave last. `UserError` where it cannot."""
         ...
 
 
@@ -258,7 +287,14 @@ def _cost(controls: Controls, argument: str) -> Reaction:
         phrases.cost(spent.cost_usd),
         phrases.seconds(spent.time),
     ]
-    return _reply("This session: " + " | ".join(parts))
+    return _reply("This session: " + " | ".join(parts), *map(_booked, controls.booked()))
+
+
+def _booked(booked: Booked) -> str:
+    cost = phrases.cost(booked.known_cost_usd)
+    if not booked.all_known:
+        cost = f"{cost} and more, unknown" if booked.known_cost_usd else phrases.cost(None)
+    return f"{one_line(booked.name)}: {phrases.tokens(booked.usage)} | {cost}"
 
 
 def _budget(controls: Controls, argument: str) -> Reaction:
@@ -276,12 +312,27 @@ def _system(controls: Controls, argument: str) -> Reaction:
 
 
 def _sessions(controls: Controls, argument: str) -> Reaction:
-    lines = [
-        f"{one_line(session.session_id)}  {_when(session.started_at)}  "
-        f"{phrases.count(session.turns, 'turn'):>8}  {_first_line(session.title)}"
-        for session in controls.sessions()
-    ]
-    return _reply(*(lines or ["There are no past sessions."]))
+    lines: list[str] = []
+    for number, session in enumerate(controls.sessions(argument), start=1):
+        turns = phrases.count(session.turns, "turn")
+        place = f"{number:>2}  {one_line(session.session_id)}  {_when(session.last)}  {turns:>8}"
+        lines.append(f"{place}  {_first_line(session.title)}")
+        if session.passage:
+            lines.append(f"    {phrases.cut(one_line(session.passage), 160)}")
+    if not lines:
+        return _reply("Nothing was found." if argument else "There are no past sessions.")
+    return _reply(*lines, "/resume with a number or an id goes on with one of them.")
+
+
+def _fork(controls: Controls, argument: str) -> Reaction:
+    if argument and not argument.isdecimal():
+        return _failed("/fork takes the number of a turn, to go on from before it.")
+    told = controls.fork(int(argument) if argument else None)
+    return Reaction((Note("reply", visible(told)),), leave="exit")
+
+
+def _export(controls: Controls, argument: str) -> Reaction:
+    return _reply(visible(controls.export(argument)))
 
 
 def _undo(controls: Controls, argument: str) -> Reaction:
@@ -326,7 +377,7 @@ def _pin(controls: Controls, argument: str) -> Reaction:
 
 def _resume(controls: Controls, argument: str) -> Reaction:
     if not argument:
-        return _failed("/resume needs the id of a session; /sessions lists them.")
+        return _sessions(controls, "")
     controls.resume(argument)
     return Reaction(leave="exit")
 
@@ -351,16 +402,18 @@ COMMANDS: tuple[Command, ...] = (
     Command("model", "[NAME]", "shows the model, or uses another one from the next message on", _model),
     Command("tools", "", "lists what the model may call", _tools),
     Command("mcp", "", "lists MCP servers, their state and their tools", _mcp),
-    Command("cost", "", "what this session took so far", _cost),
+    Command("cost", "", "what this session took so far, its last turn, and all of today", _cost),
     Command("budget", "", "the limits, and how far they are used up", _budget),
     Command("context", "", "what fills the context window", _context),
     Command("compact", "[FOCUS]", "replaces the older messages by a summary; undo takes it back", _compact),
     Command("pin", "", "keeps the last turn word for word through every compaction", _pin),
     Command("system", "", "shows the system prompt", _system),
-    Command("sessions", "", "lists past sessions", _sessions),
+    Command("sessions", "[WORDS]", "lists past sessions, or those in which the words are found", _sessions),
     Command("undo", "[force]", "takes the last change of a file back; again, the one before", _undo),
     Command("rewind", "[N] [files]", "goes back to before a turn, the last one without N", _rewind),
     Command("retry", "[NAME]", "sends the last message again, on request to another model", _retry),
-    Command("resume", "ID", "goes on with another session in place of this one", _resume),
+    Command("resume", "[ID]", "goes on with another session in place of this one", _resume),
+    Command("fork", "[N]", "goes on with a copy of this session, from before turn N", _fork),
+    Command("export", "[md|html|json] [FILE]", "writes this session to a file", _export),
     Command("verbose", "", "shows more of what happens, or less again", _verbose),
 )

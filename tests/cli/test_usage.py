@@ -146,7 +146,7 @@ def test_a_fork_does_not_spend_again_what_it_took_over(chat: Command, store: Ses
     log.close()
     rows = usage(chat, *ALL, "--by", "session")["rows"]
     assert [(row["name"], row["cost_usd"]) for row in rows] == [(session_id, 1.0), (copy, 0.5)]
-    exported = read_exported(to_json(store.read(session_id), store).encode())
+    exported = read_exported(to_json(store.read(session_id), store.results).encode())
     import_session(store, exported, T0)
     assert usage(chat, *ALL)["total"]["cost_usd"] == 1.5
 

@@ -68,17 +68,17 @@ def test_what_is_exported_comes_back_as_it_was(
     write(log, [started(), *events])
     log.close()
     kept = here.read(log.session_id)
-    exported = to_json(kept, here)
+    exported = to_json(kept, here.results)
     assert import_session(there, read_exported(exported.encode()), T0) == log.session_id
     assert there.read(log.session_id) == kept
-    assert to_json(there.read(log.session_id), there) == exported
+    assert to_json(there.read(log.session_id), there.results) == exported
     here.close()
     there.close()
 
 
 def test_an_id_that_is_taken_is_not_overwritten(store: SessionStore) -> None:
     session_id, entries = write_session(store, 2)
-    exported = read_exported(to_json(store.read(session_id), store).encode())
+    exported = read_exported(to_json(store.read(session_id), store.results).encode())
     log, loaded = store.resume(session_id)
     more = write(log, turn_events(3), after=loaded[-1])
     log.close()
@@ -95,7 +95,7 @@ def test_an_id_that_is_taken_is_not_overwritten(store: SessionStore) -> None:
 def test_an_imported_session_goes_on(store: SessionStore, tmp_path: Path) -> None:
     session_id, entries = write_session(store, 1)
     there = SessionStore(tmp_path / "there", lambda _: None)
-    import_session(there, read_exported(to_json(store.read(session_id), store).encode()), T0)
+    import_session(there, read_exported(to_json(store.read(session_id), store.results).encode()), T0)
     log, loaded = there.resume(session_id)
     more = write(log, turn_events(2), after=loaded[-1])
     log.close()
@@ -112,7 +112,7 @@ def test_whole_results_come_along(store: SessionStore, tmp_path: Path) -> None:
     write(log, [started(), finished])
     log.close()
     there = SessionStore(tmp_path / "there", lambda _: None)
-    import_session(there, read_exported(to_json(store.read(log.session_id), store).encode()), T0)
+    import_session(there, read_exported(to_json(store.read(log.session_id), store.results).encode()), T0)
     assert there.results.get(result) == "long\n" * 999
     there.close()
 

@@ -15,7 +15,7 @@ from agent_chat.core.ports import ChatModel, EventSink
 from agent_chat.engine.journal import Journal
 from agent_chat.engine.runtime import Rules, Runtime
 from agent_chat.engine.session import Session
-from agent_chat.ui.commands import ServerInfo, SessionInfo, ToolInfo
+from agent_chat.ui.commands import Booked, ServerInfo, SessionInfo, ToolInfo
 from agent_chat.ui.shown import Note, NoteKind, Shown
 from agent_chat.ui.stdout import Output
 from agent_chat.ui.view import View
@@ -76,6 +76,7 @@ class FakeControls:
         self.spent_so_far = Spent()
         self.both_limits = (Limits(), Limits())
         self.past: list[SessionInfo] = []
+        self.bookings: list[Booked] = []
         self.resumed = ""
         self.context_use = ContextUse(None, {"user": 10}, counted=False)
         self.undone = 0
@@ -108,8 +109,19 @@ class FakeControls:
     def system(self) -> str:
         return "You help."
 
-    def sessions(self) -> Sequence[SessionInfo]:
-        return self.past
+    def sessions(self, query: str) -> Sequence[SessionInfo]:
+        return [one for one in self.past if query in one.title]
+
+    def fork(self, turn: int | None) -> str:
+        if turn == 9:
+            raise UserError("There is no turn 9 in this session.")
+        return f"Going on in a copy, from before turn {turn}."
+
+    def export(self, argument: str) -> str:
+        return f"Written: {argument}"
+
+    def booked(self) -> Sequence[Booked]:
+        return self.bookings
 
     def undo(self, *, force: bool) -> str:
         if self.changed_since and not force:

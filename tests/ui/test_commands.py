@@ -7,7 +7,7 @@ from support.faces import FakeControls
 
 from agent_chat.core.budget import Limits, Spent
 from agent_chat.core.model import Usage
-from agent_chat.ui.commands import COMMANDS, Commands, Reaction, SessionInfo, ToolInfo
+from agent_chat.ui.commands import COMMANDS, Booked, Commands, Reaction, SessionInfo, ToolInfo
 
 
 def said(line: str, controls: FakeControls | None = None) -> str:
@@ -70,6 +70,16 @@ def test_what_was_spent_and_what_may_be() -> None:
     assert said("/cost", controls) == (
         "This session: 2 iterations | 1 tool call | 1,000 tokens in, 50 out | $0.2500 | 3.0 s"
     )
+    controls.bookings = [
+        Booked("Last turn", Usage(10, 0, 5), 0.0, True),
+        Booked("By odd\x1b", Usage(10, 0, 5), 0.0, False),
+        Booked("Today, all sessions", Usage(10, 0, 5), 0.5, False),
+    ]
+    assert said("/cost", controls).splitlines()[1:] == [
+        "Last turn: 10 tokens in, 5 out | $0",
+        "By odd␛: 10 tokens in, 5 out | cost unknown",
+        "Today, all sessions: 10 tokens in, 5 out | $0.5000 and more, unknown",
+    ]
     assert said("/budget", controls) == ("step limit (20) for each turn\nsession cost limit ($1): 25 % used")
 
 
@@ -116,12 +126,37 @@ def test_the_last_message_is_sent_again() -> None:
 def test_past_sessions_and_going_on_with_one() -> None:
     assert said("/sessions") == "There are no past sessions."
     controls = FakeControls()
-    controls.past = [SessionInfo("ab12", 0.0, 3, "Hello\nthere")]
-    assert said("/sessions", controls).startswith("ab12  19")
-    assert said("/sessions", controls).endswith("3 turns  Hello")
-    assert said("/resume", controls) == "/resume needs the id of a session; /sessions lists them."
+    controls.past = [
+        SessionInfo("ab12", 0.0, 3, "Hello\nthere"),
+        SessionInfo("cd34", 0.0, 1, "Bye", "a \x1b b"),
+    ]
+    lines = said("/sessions", controls).splitlines()
+    assert (lines[0][:12], lines[0][-14:]) == (" 1  ab12  19", "3 turns  Hello")
+    assert (lines[1][:8], lines[2:]) == (
+        " 2  cd34",
+        ["    a ␛ b", "/resume with a number or an id goes on with one of them."],
+    )
+    assert said("/resume", controls).splitlines() == lines
+    assert [line[:8] for line in said("/sessions Bye", controls).splitlines()[:1]] == [" 1  cd34"]
+    assert said("/sessions zebra", controls) == "Nothing was found."
     assert Commands(controls).react("/resume ab12") == Reaction(leave="exit")
     assert controls.resumed == "ab12"
+
+
+def test_a_copy_of_the_session_goes_on() -> None:
+    reaction = Commands(FakeControls()).react("/fork 3")
+    assert reaction is not None
+    assert (reaction.leave, reaction.notes[0].text) == ("exit", "Going on in a copy, from before turn 3.")
+    assert said("/fork") == "Going on in a copy, from before turn None."
+    assert said("/fork here") == "/fork takes the number of a turn, to go on from before it."
+    failed = Commands(FakeControls()).react("/fork 9")
+    assert failed is not None
+    assert (failed.leave, failed.notes[0].kind) == (None, "error")
+
+
+def test_the_session_is_written_to_a_file() -> None:
+    assert said("/export html a b.html") == "Written: html a b.html"
+    assert said("/export") == "Written: "
 
 
 def test_reactions_that_are_the_faces() -> None:
