@@ -1,5 +1,8 @@
 """`agent-chat`: a conversation, on a terminal or from a pipe; and everything else that the program can do."""
 
+from dataclasses import replace
+from typing import Any
+
 import typer
 
 from agent_chat.cli import config, mcp, models, permissions, sessions, tools, usage
@@ -7,7 +10,18 @@ from agent_chat.cli.options import OutputFormat, SharedOptions, shared_options
 from agent_chat.cli.plain_values import PlainGroup
 from agent_chat.core.errors import UserError
 
-app = typer.Typer(cls=PlainGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+PICK = "?"
+"""What `--resume` is where it was given without an id."""
+
+
+class ChatGroup(PlainGroup):
+    """Takes `--resume` also without an id, behind all else."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [*args, PICK] if args and args[-1] in ("-r", "--resume") else args)
+
+
+app = typer.Typer(cls=ChatGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")
@@ -27,6 +41,13 @@ def chat(context: typer.Context, *, options: SharedOptions) -> int:
         raise UserError(
             "--output json is one result of one turn.", hint="Use agent-single, or --output stream-json."
         )
+    if options.resume == PICK:
+        from agent_chat.cli.pick_session import pick_session
+
+        picked = pick_session()
+        if picked is None:
+            return 0
+        options = replace(options, resume=picked)
     from agent_chat.cli.chat_run import run_chat
 
     return run_chat(options)

@@ -71,6 +71,19 @@ def _nearest(text: str, ids: list[str]) -> str:
     return f"{meant}`agent-chat sessions list` shows all."
 
 
+def last_said(connection: sqlite3.Connection, session_id: str) -> str:
+    """The last user message; empty where there is none that can be read."""
+    rows = connection.execute(
+        "SELECT json_extract(body, '$.text') FROM events JOIN sessions"
+        " ON events.id BETWEEN sessions.number << 32 AND (sessions.number << 32) + 4294967295"
+        " WHERE sessions.id = ? AND type = 'user_message' AND json_valid(body)"
+        " ORDER BY events.id DESC LIMIT 1",
+        (session_id,),
+    )
+    row = rows.fetchone()
+    return row[0] if row and isinstance(row[0], str) else ""
+
+
 def exists(connection: sqlite3.Connection, session_id: str) -> bool:
     return connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone() is not None
 
