@@ -80,7 +80,7 @@ class Search:
     index: SearchIndex | None
     on_backlog: Callable[[int], None] = field(default=lambda events: None)
     """Is told how many events are taken into the index, where that takes a while."""
-    budget: float = 0.1
+    budget: float = 0.05
     """Seconds that a search spends on bringing the index up to date."""
     backlog: int = 250_000
     """Events that a search reads through at most; of more than these it first takes all into the index."""

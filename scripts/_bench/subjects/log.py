@@ -4,6 +4,7 @@ python log.py append COUNT          seconds of every event appended to one sessi
 python log.py commits COUNT         the same number of rows of the same size, each a commit of plain SQLite
 python log.py fill FOLDER COUNT     writes that many events, in sessions of 1,000
 python log.py list FOLDER           seconds to open the store and list its sessions
+python log.py search FOLDER         seconds to open the store and search: the slower of two words
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from agent_chat.core.events import (
 )
 from agent_chat.core.messages import ToolCall
 from agent_chat.core.model import Usage
+from agent_chat.sessions.search import search_sessions
 from agent_chat.sessions.store import SessionStore
 
 SESSION_LENGTH = 1000
@@ -157,6 +159,19 @@ def list_sessions(folder: str) -> Any:
     return seconds
 
 
+def search(folder: str) -> Any:
+    times: list[float] = []
+    for query, expected in (("day 17", True), ("zebra", False)):
+        started = time.perf_counter()
+        store = SessionStore(Path(folder), fail)
+        found = search_sessions(store, query, 20)
+        times.append(time.perf_counter() - started)
+        store.close()
+        if bool(found) is not expected:
+            fail(f"{query}: {len(found)} sessions")
+    return max(times)
+
+
 def main() -> None:
     match sys.argv[1:]:
         case ["append", count]:
@@ -167,6 +182,8 @@ def main() -> None:
             value = fill(folder, int(count))
         case ["list", folder]:
             value = list_sessions(folder)
+        case ["search", folder]:
+            value = search(folder)
         case _:
             sys.exit(str(__doc__))
     print(json.dumps({"value": value}))  # noqa: T201
