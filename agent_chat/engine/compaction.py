@@ -46,6 +46,8 @@ BRIM = 0.95
 """From this share of the window on the messages are shortened where there is no summary."""
 TRANSCRIPT_RESULT = 2_000
 """Characters of a tool result in what the small model is given to summarize."""
+BEGINNING = 200
+"""Characters of the first message by which a model is told where the conversation begins."""
 SMALL_WINDOW = 32_000
 """Tokens that a small model is taken to have room for where its window is not known."""
 
@@ -195,5 +197,8 @@ async def _summary(
             pass  # the main model may still write it
     # The same beginning as every other request, so that the provider has it in its cache.
     said = messages[:-1] if isinstance(messages[-1], UserMessage) else messages
+    # Some models are given examples before it, and would summarize those.
+    begin = " ".join(_split(messages)[1][0].text[:BEGINNING].split())
+    instructions += f"\n\nThe conversation to summarize begins with the words: {begin}"
     query = Query((*said, UserMessage(instructions)), runtime.toolbox.specs(), "none", limit)
     return await do_job(runtime, runtime.model, "compaction", query, audible=True)

@@ -133,6 +133,7 @@ async def test_the_main_model_is_asked_with_the_prefix_that_its_provider_has() -
     assert asked.messages[:-2] == before.messages
     assert asked.tools == before.tools
     assert asked.tool_choice == "none"
+    assert "begins with the words: message 1 " in asked.messages[-1].text, "not with a model's examples"
     assert violations(asked.messages) == []
 
 
