@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from agent_chat.cli.controls import SessionControls
 from agent_chat.cli.exit_codes import ExitCode
 from agent_chat.cli.load_settings import Loaded
 from agent_chat.cli.options import SharedOptions
-from agent_chat.cli.wiring import Ask, Opened, open_session
+from agent_chat.cli.wiring import Ask, Opened, open_session, pull_with_bar
 from agent_chat.core.events import LeaveReason
 from agent_chat.core.permissions import Person
 from agent_chat.core.ports import EventSink, InputSource
 from agent_chat.ui.shown import Note
+
+if TYPE_CHECKING:
+    from agent_chat.cli.pull import Fetch
 
 LEAVE_CODES: dict[LeaveReason, ExitCode] = {
     "interrupted": ExitCode.INTERRUPTED,
@@ -34,6 +38,8 @@ class Face:
     """Is given every session before its first turn."""
     person: Callable[[], Person | None] = lambda: None
     """Somebody who approves, anew for every session; None where nobody can be asked."""
+    fetch: Fetch = pull_with_bar
+    """Gets an embedded model that is missing, and shows how far it is."""
     waits_for_servers: bool = True
     """Whether the first turn waits for MCP servers: where lines come faster than servers start."""
 
@@ -55,6 +61,7 @@ async def run_sessions(
             face.ask,
             face.warn,
             face.person(),
+            fetch=face.fetch,
             wait_for_servers=face.waits_for_servers,
         )
         controls.attach(opened)

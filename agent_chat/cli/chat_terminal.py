@@ -39,9 +39,11 @@ async def on_terminal(options: SharedOptions) -> int:
         await asyncio.to_thread(_load)
         from agent_chat.cli.chat_sessions import LEAVE_CODES, Face, run_sessions
         from agent_chat.cli.controls import SessionControls
+        from agent_chat.cli.pull import pull_in_lines
         from agent_chat.cli.wiring import settings_for, verbosity
         from agent_chat.ui.approvals import ApprovalDialog
         from agent_chat.ui.commands import Commands
+        from agent_chat.ui.shown import Note
 
         loaded = settings_for(options)
         color = wants_color(os.environ, loaded.agent.display.color)
@@ -55,6 +57,7 @@ async def on_terminal(options: SharedOptions) -> int:
             ask=terminal.ask,
             connect=lambda opened: terminal.connect(opened.session, commands),
             person=lambda: ApprovalDialog(terminal),
+            fetch=lambda entry: pull_in_lines(entry, lambda line: terminal.note(Note("notice", line))),
             waits_for_servers=False,
         )
         reason = await run_sessions(loaded, options, face, controls)

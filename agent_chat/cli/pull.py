@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -15,13 +15,21 @@ STEP = 10
 """Per cent between two lines where there is no terminal."""
 
 Report = Callable[[Progress], None]
+Fetch = Callable[[CatalogEntry], Awaitable[Path]]
+"""Gives the file of a model, fetched when it is missing. Raises LocalModelError."""
 
 
 async def pull_model(entry: CatalogEntry, stream: TextIO, folder: Path | None = None) -> Path:
     """The file of the model; a bar on a terminal, else a line now and then. Raises LocalModelError."""
-    shown = _bar if stream.isatty() else _lines
-    with shown(entry, stream) as report:
+    if not stream.isatty():
+        return await pull_in_lines(entry, lambda line: print(line, file=stream, flush=True), folder)
+    with _bar(entry, stream) as report:
         return await fetch(entry, folder, report)
+
+
+async def pull_in_lines(entry: CatalogEntry, tell: Callable[[str], None], folder: Path | None = None) -> Path:
+    """The same where somebody else owns the terminal: `tell` is given a line now and then."""
+    return await fetch(entry, folder, _lines(entry, tell))
 
 
 @contextmanager
@@ -44,8 +52,7 @@ def _bar(entry: CatalogEntry, stream: TextIO) -> Generator[Report]:
         )
 
 
-@contextmanager
-def _lines(entry: CatalogEntry, stream: TextIO) -> Generator[Report]:
+def _lines(entry: CatalogEntry, tell: Callable[[str], None]) -> Report:
     told = -1
 
     def report(progress: Progress) -> None:
@@ -54,7 +61,6 @@ def _lines(entry: CatalogEntry, stream: TextIO) -> Generator[Report]:
         if step > told:
             told = step
             amount = f"{gib(progress.done)} of {gib(progress.total)}"
-            stream.write(f"local/{entry.name}: {step * STEP} % ({amount}) from {progress.source}\n")
-            stream.flush()
+            tell(f"local/{entry.name}: {step * STEP} % ({amount}) from {progress.source}")
 
-    yield report
+    return report

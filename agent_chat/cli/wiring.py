@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ from agent_chat.sessions.store import MemorySessions, OpenLog, Sessions, open_se
 from agent_chat.ui.shown import Verbosity
 
 if TYPE_CHECKING:
+    from agent_chat.cli.pull import Fetch
+    from agent_chat.local.catalog import CatalogEntry
     from agent_chat.models.windows import Windows
     from agent_chat.tools.mcp.toolbox import McpToolbox
     from agent_chat.tools.toolbox import NamedToolbox
@@ -98,14 +101,19 @@ def workspace_of(options: SharedOptions) -> Path:
 class Models:
     """Makes models by name, under one configuration."""
 
-    def __init__(self, loaded: Loaded, clock: SystemClock) -> None:
+    def __init__(self, loaded: Loaded, clock: SystemClock, fetch: Fetch) -> None:
         self._loaded = loaded
         self._clock = clock
+        self._fetch = fetch
         self._windows: Windows | None = None
 
     async def main(self) -> tuple[ChatModel, Choice]:
         """The model that answers, and how it was chosen. Raises UserError."""
+        from agent_chat.local.catalog import is_local
+
         choice = await choose_model(self._loaded)
+        if is_local(choice.model):
+            await _fetch_missing(choice.model, self._fetch)
         return self._build(choice.model, self._loaded.agent.fallbacks, choice.api_base), choice
 
     def named(self, name: str) -> ChatModel:
@@ -136,6 +144,11 @@ class Models:
             self._windows = Windows(self._loaded.model_config())
         return self._windows.of(name)
 
+    def _local(self, name: str) -> ChatModel:
+        from agent_chat.models.local_model import LocalModel
+
+        return LocalModel(name, self._fetch)
+
     def _build(self, name: str, fallbacks: Sequence[str], api_base: str | None) -> ChatModel:
         from agent_chat.models.build import build_model
 
@@ -147,16 +160,27 @@ class Models:
             fallbacks=fallbacks,
             options=self._loaded.agent.to_request_options(),
             api_base=api_base,
-            local_factory=_local_model,
+            local_factory=self._local,
         )
 
 
-def _local_model(name: str) -> ChatModel:
-    """The embedded model; where it is missing, its progress is shown on stderr while it is fetched."""
+async def pull_with_bar(entry: CatalogEntry) -> Path:
+    """Fetches an embedded model; its progress is shown on stderr."""
     from agent_chat.cli.pull import pull_model
-    from agent_chat.models.local_model import LocalModel
 
-    return LocalModel(name, lambda entry: pull_model(entry, sys.stderr))
+    return await pull_model(entry, sys.stderr)
+
+
+async def _fetch_missing(model: str, fetch: Fetch) -> None:
+    """Fetches the embedded model before anything else is shown. Where that fails the first turn tells."""
+    from agent_chat.local.catalog import resolve
+    from agent_chat.local.download import fetched
+    from agent_chat.local.errors import LocalModelError
+
+    with suppress(LocalModelError):
+        entry = resolve(model)
+        if not isinstance(entry, Path) and fetched(entry) is None:
+            await fetch(entry)
 
 
 @dataclass(slots=True)
@@ -200,18 +224,20 @@ async def open_session(
     on_problem: Callable[[str], None],
     person: Person | None = None,
     *,
+    fetch: Fetch = pull_with_bar,
     wait_for_servers: bool = True,
 ) -> Opened:
     """Opens a new session, or the one that the options name. Raises UserError; then nothing was begun.
 
-    `person` approves what the rules leave to somebody; None where nobody can be asked. `wait_for_servers`:
+    `person` approves what the rules leave to somebody; None where nobody can be asked. `fetch` gets
+    an embedded model that is missing. `wait_for_servers`:
     until every MCP server is ready or has failed; else their tools join when they are.
     """
     redact = redactor(loaded)
     on_problem = masking(on_problem, redact)
     workspace = workspace_of(options)
     clock = SystemClock()
-    models = Models(loaded, clock)
+    models = Models(loaded, clock, fetch)
     sessions = open_sessions(on_problem) if loaded.agent.session.keep else MemorySessions()
     past = _past(sessions, options, workspace)
     own = await load_own_tools(options.tools_from, options.config, loaded, workspace, on_problem)
