@@ -19,6 +19,8 @@ from agent_chat.cli.settings_tree import Node, Source, at, from_plain, mapping, 
 
 CONFIG_VARIABLE = VARIABLE_PREFIX + "CONFIG"
 PROFILE_VARIABLE = VARIABLE_PREFIX + "PROFILE"
+NO_SETTINGS = frozenset(VARIABLE_PREFIX + name for name in ("DEBUG", "MODELS_DIR", "STATE_DIR", "VENV"))
+"""Variables of ours that are no settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ def environment_layer(environ: Mapping[str, str]) -> tuple[Node, list[Mistake], 
     known = (*paths, CONFIG_VARIABLE, PROFILE_VARIABLE)
     for variable in sorted(name for name in environ if name.startswith(VARIABLE_PREFIX)):
         value = environ[variable]
+        if variable in NO_SETTINGS:
+            continue
         if variable not in known:
             near = _nearest_variable(variable, known)
             if near is not None:

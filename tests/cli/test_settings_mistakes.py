@@ -109,6 +109,10 @@ def test_r52_every_layer_is_checked_even_where_a_stronger_one_hides_it(place: Pl
     assert "'many'" in place.refused(Options(sets=("request.retries=1",)))
 
 
+def test_variables_of_ours_that_are_no_settings_are_not_warned_about(place: Place) -> None:
+    assert place.load(AGENT_CHAT_MODELS_DIR="/x", AGENT_CHAT_STATE_DIR="/y").warnings == ()
+
+
 def test_a_variable_that_is_nearly_a_setting_is_warned_about(place: Place) -> None:
     loaded = place.load(AGENT_CHAT_MODLE="x", AGENT_CHAT_SOMETHING_ELSE_ENTIRELY="y")
 
