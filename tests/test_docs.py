@@ -57,6 +57,7 @@ def test_the_options_in_the_documents_exist(single: Command, chat: Command) -> N
             ("config", "show"),
             ("config", "trust"),
             ("models", "list"),
+            ("replay",),
         )
     )
     wanted = {

@@ -8,6 +8,7 @@ import typer
 from agent_chat.cli import config, mcp, models, permissions, sessions, tools, usage
 from agent_chat.cli.options import OutputFormat, SharedOptions, shared_options
 from agent_chat.cli.plain_values import PlainGroup
+from agent_chat.cli.replay import replay
 from agent_chat.core.errors import UserError
 
 PICK = "?"
@@ -51,6 +52,9 @@ def chat(context: typer.Context, *, options: SharedOptions) -> int:
     from agent_chat.cli.chat_run import run_chat
 
     return run_chat(options)
+
+
+app.command()(replay)
 
 
 @app.command()

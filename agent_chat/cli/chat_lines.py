@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent_chat.cli.chat_sessions import LEAVE_CODES, Face, run_sessions
 from agent_chat.cli.controls import SessionControls
@@ -20,6 +21,7 @@ from agent_chat.ui.jsonl import JsonLinesSink
 from agent_chat.ui.line import LineDesk, LineSink
 from agent_chat.ui.pipe import PipeInput
 from agent_chat.ui.plain import PlainSink
+from agent_chat.ui.sanitize import visible
 from agent_chat.ui.shown import Note
 from agent_chat.ui.stdout import Output
 
@@ -68,6 +70,22 @@ async def on_lines(options: SharedOptions, *, is_terminal: bool) -> int:
     # A person has seen how the last turn ended; a script learns it here.
     ended = ExitCode.COMPLETED if is_terminal else last.code
     code = signals.code or LEAVE_CODES.get(reason, ended)
+    return delivered(code, stdout, lambda problem: sink.note(Note("error", problem)))
+
+
+async def show_recorded(recorded: Path, options: SharedOptions) -> int:
+    """A recorded conversation, told as it was told to a pipe. Returns the exit code; raises UserError."""
+    from agent_chat.cli.replay_shown import Different, show_again
+
+    is_text = options.output is OutputFormat.TEXT
+    stdout = Output(sys.stdout, encoding=None if is_text else "utf-8")
+    sink = _plain_sink(stdout, options)
+    faces: tuple[EventSink, ...] = (sink,) if is_text else (JsonLinesSink(stdout), sink)
+    try:
+        code = await show_again(recorded, options, faces, "")
+    except Different as error:
+        sink.note(Note("error", visible(error.message)))
+        return ExitCode.FAILED
     return delivered(code, stdout, lambda problem: sink.note(Note("error", problem)))
 
 

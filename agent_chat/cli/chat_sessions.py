@@ -77,4 +77,4 @@ async def run_sessions(
             await opened.close()
         if controls.wanted is None:
             return reason
-        options = replace(options, resume=controls.wanted, continue_=False)
+        options = replace(options, resume=controls.wanted, continue_=False, record=None)

@@ -117,6 +117,13 @@ class SharedOptions:
     resume: Annotated[
         str | None, typer.Option("-r", "--resume", metavar="ID", help="Go on with this session.")
     ] = None
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="FILE", help="Record the run, to be replayed.")
+    ] = None
+    replay: Annotated[
+        str | None,
+        typer.Option("--replay", metavar="FILE", help="Show a recorded run again: no network, no effects."),
+    ] = None
     no_session: Annotated[bool, typer.Option("--no-session", help="Keep nothing of this session.")] = False
     output: Annotated[
         OutputFormat, typer.Option("--output", help="What goes to standard output.", show_default=True)

@@ -22,6 +22,7 @@ from agent_chat.core.ports import EventSink
 from agent_chat.ui.kind import is_unicode, takes_no_escapes, wants_color
 from agent_chat.ui.pipe import decode_input
 from agent_chat.ui.plain import PlainSink
+from agent_chat.ui.sanitize import visible
 from agent_chat.ui.shown import Note
 from agent_chat.ui.stdout import Output
 
@@ -99,6 +100,8 @@ class _Single:
 
     def run(self, words: Sequence[str]) -> int:
         try:
+            if (recorded := self._options.replay) is not None:
+                return asyncio.run(self._show_again(Path(recorded), words))
             text = _prompt(words, self._notices.note)
             return asyncio.run(self._turn(text))
         except UserError as error:
@@ -130,6 +133,21 @@ class _Single:
             await opened.close()
             self._close_face()
         code = signals.code or self._denials.applied(exit_code(reason))
+        self._finish(lambda _: code)
+        return delivered(code, self._stdout, lambda problem: self._notices.note(Note("error", problem)))
+
+    async def _show_again(self, recorded: Path, words: Sequence[str]) -> int:
+        from agent_chat.cli.replay_shown import Different, show_again
+
+        asked = _prompt(words, self._notices.note) if words else ""
+        try:
+            code = await show_again(recorded, self._options, (*self._faces, self._denials), asked)
+        except Different as error:
+            self._notices.note(Note("error", visible(error.message)))
+            return ExitCode.FAILED
+        finally:
+            self._close_face()
+        code = self._denials.applied(code)
         self._finish(lambda _: code)
         return delivered(code, self._stdout, lambda problem: self._notices.note(Note("error", problem)))
 

@@ -24,6 +24,7 @@ from agent_chat.cli.settings_layers import Options
 from agent_chat.cli.toolset import Ask, builtin_tools, offered, open_sandbox
 from agent_chat.cli.undo import keep_own_changes
 from agent_chat.core.errors import UserError
+from agent_chat.core.events import Entry
 from agent_chat.core.model import Query
 from agent_chat.core.permissions import Nobody, Person, RulePolicy
 from agent_chat.core.ports import Approver, ChatModel, EventSink
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from agent_chat.cli.pull import Fetch
     from agent_chat.local.catalog import CatalogEntry
     from agent_chat.models.windows import Windows
+    from agent_chat.sessions.recording import Recorder
     from agent_chat.tools.mcp.toolbox import McpToolbox
     from agent_chat.tools.toolbox import NamedToolbox
     from agent_chat.tools.user_tools import UserTool
@@ -194,8 +196,12 @@ class Opened:
     choice: Choice
     sandbox: Sandbox
     resumed: bool
+    past: tuple[Entry, ...] = ()
+    """Of a session that was resumed, what it held before."""
     servers: McpToolbox | None = None
     """MCP servers; None where there are none."""
+    recorder: Recorder | None = None
+    """Writes the recording, where one was asked for."""
 
     async def warm(self) -> None:
         """Prepares the model while the user types: loads what is heavy, reads the prefix."""
@@ -211,6 +217,8 @@ class Opened:
         await runtime.model.close()
         if runtime.small is not None:
             await runtime.small.close()
+        if self.recorder is not None:
+            self.recorder.close()
         self.log.close()
         self.sessions.close()
         self.sandbox.close()
@@ -268,6 +276,9 @@ async def open_session(
 
         toolbox, approver = DryRun(toolbox, vouches), NothingToApprove(policy)
     log, entries = sessions.resume(past) if past else (sessions.create(clock.now()), ())
+    recorder = _recorder(options, entries)
+    others = faces if recorder is None else (recorder, *faces)
+    sink = InOrder(log, *others, on_problem=on_problem)
     runtime = Runtime(
         model=model,
         toolbox=toolbox,
@@ -275,7 +286,7 @@ async def open_session(
         results=sessions.results,
         clock=clock,
         rules=loaded.agent.to_rules(),
-        journal=Journal(log.session_id, InOrder(log, *faces, on_problem=on_problem), clock, redact),
+        journal=Journal(log.session_id, sink, clock, redact),
         small=models.small(),
         window_of=models.window,
     )
@@ -288,7 +299,16 @@ async def open_session(
             system = loaded.system_prompt(embedded=models.is_embedded(choice))
             await session.start(SessionInfo(__version__, str(workspace), system, options.dry_run))
     collector.resume()  # all that a session needs is loaded
-    return Opened(session, sessions, log, models, choice, sandbox, bool(past), servers)
+    return Opened(session, sessions, log, models, choice, sandbox, bool(past), entries, servers, recorder)
+
+
+def _recorder(options: SharedOptions, past: tuple[Entry, ...]) -> Recorder | None:
+    """What writes the recording that the options ask for. Raises UserError where it cannot be written."""
+    if options.record is None:
+        return None
+    from agent_chat.sessions.recording import Recorder
+
+    return Recorder(Path(options.record), past)
 
 
 def _past(sessions: Sessions, options: SharedOptions, workspace: Path) -> str | None:

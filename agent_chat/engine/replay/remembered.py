@@ -8,12 +8,20 @@ from typing import Any
 
 from agent_chat.core.approval import Preview
 from agent_chat.core.context_events import ContextThinned
-from agent_chat.core.events import ApprovalRequested, Event, IntentRejected, ToolStarted
+from agent_chat.core.events import (
+    ApprovalRequested,
+    Event,
+    IntentRejected,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+)
 from agent_chat.core.messages import parse_arguments
 from agent_chat.core.model import ToolSpec
 from agent_chat.core.observation import Effect, OnFailure, ToolResult
 from agent_chat.core.ports import ToolContext
 from agent_chat.engine.replay.script import TurnScript
+from agent_chat.engine.tool_calls import changed_by_user
 
 
 class ReplayResults:
@@ -80,6 +88,28 @@ class Remembered:
             if call.name == self.spec.name and parse_arguments(call.arguments) == arguments
         }
         return (event for event in self._script.ahead() if getattr(event, "call_id", None) in ids)
+
+
+def result_of(
+    event: ToolFinished,
+    arguments: Mapping[str, Any],
+    limit: int,
+    results: ReplayResults,
+    end: TurnEnded | None,
+) -> ToolResult:
+    """What a tool must have given for this to be told of it. `limit`: characters that the model is shown;
+    `end`: of its turn."""
+    fatal = end is not None and (end.reason, end.evidence) == (
+        "tool_failed",
+        f"{event.name}: {event.content}",
+    )
+    content = event.content.removeprefix(changed_by_user(arguments))
+    if not event.ok:
+        content = content.removeprefix("Error: ")
+    if event.stored is not None:
+        content = whole(content, limit, event.size)
+        results.expect(content, event.stored)
+    return ToolResult(content, event.ok, event.retryable, fatal, event.ends_chat)
 
 
 def whole(shown: str, limit: int, size: int | None) -> str:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
-from agent_chat.core.events import Entry, SessionResumed, TurnEnded, TurnStarted, UnknownEvent, UserSaid
+from agent_chat.core.events import (
+    Entry,
+    LeaveReason,
+    SessionEnded,
+    SessionResumed,
+    TurnEnded,
+    TurnStarted,
+    UnknownEvent,
+    UserSaid,
+)
 from agent_chat.core.model import Delta
-from agent_chat.core.outcome import Outcome
+from agent_chat.core.outcome import CancelReason, Outcome
 from agent_chat.core.ports import Approver, ChatModel, Clock, EventSink, Toolbox
 from agent_chat.core.redaction import Redactor
 from agent_chat.engine.clock import SystemClock
@@ -19,7 +28,7 @@ from agent_chat.engine.replay.model import ReplayModel, name_in, small_in, windo
 from agent_chat.engine.replay.remembered import ReplayResults
 from agent_chat.engine.replay.script import TurnScript
 from agent_chat.engine.replay.setting import GivenPrefix, setting_at
-from agent_chat.engine.replay.staged import Checked, Run, Staged
+from agent_chat.engine.replay.staged import Checked, Live, Run, Staged
 from agent_chat.engine.replay.tools import ReplayToolbox
 from agent_chat.engine.runtime import Rules, Runtime
 from agent_chat.engine.session import Session
@@ -37,6 +46,7 @@ class Real:
     model: ChatModel
     toolbox: Toolbox
     approver: Approver
+    rules: Rules
     from_iteration: int
     """The first iteration that is not the log's."""
 
@@ -99,6 +109,7 @@ class Replay:
         self._known_window = window_of
         self._checked = Checked(self._sink)
         self._journal = self._restored(0)
+        self._session_now: Session | None = None
         self._at = 0
         """How many entries the journal has."""
 
@@ -106,6 +117,11 @@ class Replay:
     def numbers(self) -> tuple[int, ...]:
         """The turns that are in the log."""
         return tuple(entry.turn for entry in self._entries if isinstance(entry.event, TurnStarted))
+
+    def entries_of(self, number: int) -> tuple[Entry, ...]:
+        """The entries of a turn."""
+        begin, end = self._bounds(number)
+        return self._entries[begin:end]
 
     async def turns(self) -> AsyncIterator[ReplayedTurn]:
         """All turns, up to the first one that is different."""
@@ -125,9 +141,10 @@ class Replay:
             self._journal.restore(entries)
             return ReplayedTurn(number, 0, problem=problem)
         script = TurnScript(entries)
-        staged = self._session(script, real)
-        live_from = 0 if real is None else real.from_iteration
-        difference, outcome = await Run(staged, self._checked, live_from).to_its_end()
+        staged = self._staged(script, real)
+        self._session_now = staged.session if real is not None else None
+        live = None if real is None else Live(real.from_iteration, real.rules)
+        difference, outcome = await Run(staged, self._checked, live).to_its_end()
         if script.end is None:  # how the loop was stopped here is not in the log
             self._journal = self._restored(end)
         return ReplayedTurn(
@@ -138,7 +155,16 @@ class Replay:
             outcome=outcome if script.live else None,
         )
 
-    def _session(self, script: TurnScript, real: Real | None) -> Staged:
+    def interrupt(self, reason: CancelReason = "interrupted") -> bool:
+        """Stops the turn that goes on for real. False where none does."""
+        session = self._session_now
+        return session is not None and session.interrupt(reason)
+
+    async def leave(self, reason: LeaveReason) -> None:
+        """Ends a session that went on for real."""
+        await self._journal.record(SessionEnded(reason=reason))
+
+    def _staged(self, script: TurnScript, real: Real | None) -> Staged:
         setting = setting_at(self._entries, script.entries[0].seq, self._rules)
         results = ReplayResults(script)
         model = name_in(script, setting.model)

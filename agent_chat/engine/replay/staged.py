@@ -27,6 +27,7 @@ from agent_chat.core.ports import EventSink
 from agent_chat.engine.replay.clock import ReplayClock
 from agent_chat.engine.replay.difference import Difference, compare, stands_still
 from agent_chat.engine.replay.script import TurnScript
+from agent_chat.engine.runtime import Rules
 from agent_chat.engine.session import Session
 
 STILL = 50
@@ -46,6 +47,14 @@ class Staged:
     plans: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """From when on the loop goes on for real, and under which rules."""
+
+    from_iteration: int
+    rules: Rules
+
+
 class Checked:
     """An `EventSink` that compares what the loop does with what the log says."""
 
@@ -53,11 +62,11 @@ class Checked:
         self._sink = sink
         self._staged: Staged | None = None
         self._told: Callable[[], None] = lambda: None
-        self._live_from = 0
+        self._live: Live | None = None
         self.difference: Difference | None = None
 
-    def begin(self, staged: Staged, told: Callable[[], None], live_from: int) -> None:
-        self._staged, self._told, self._live_from = staged, told, live_from
+    def begin(self, staged: Staged, told: Callable[[], None], live: Live | None) -> None:
+        self._staged, self._told, self._live = staged, told, live
         self.difference = None
 
     def show(self, delta: Delta) -> None:
@@ -95,8 +104,10 @@ class Checked:
                 if not isinstance(steered.event, UserSaid):
                     break
                 session.steer(steered.event.text)
-        if isinstance(script.next, IterationStarted) and self._live_from:
-            script.live = script.entries[script.position].iteration >= self._live_from
+        if self._live is not None and isinstance(script.next, IterationStarted):
+            script.live = script.entries[script.position].iteration >= self._live.from_iteration
+            if script.live:
+                session.runtime.rules = self._live.rules
 
 
 def _is_title(event: Event | None) -> bool:
@@ -106,14 +117,13 @@ def _is_title(event: Event | None) -> bool:
 class Run:
     """One turn on its way."""
 
-    def __init__(self, staged: Staged, checked: Checked, live_from: int) -> None:
-        """`live_from`: the iteration from which on the loop goes on for real; 0 for none."""
+    def __init__(self, staged: Staged, checked: Checked, live: Live | None) -> None:
         self._staged = staged
         self._script = staged.script
         self._checked = checked
         self._interrupted = False
         self._rung = False
-        checked.begin(staged, self._interrupt_early, live_from)
+        checked.begin(staged, self._interrupt_early, live)
 
     async def to_its_end(self) -> tuple[Difference | None, Outcome | None]:
         """The first difference, and how the turn ended."""

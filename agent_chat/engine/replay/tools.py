@@ -22,9 +22,8 @@ from agent_chat.core.model import ToolSpec
 from agent_chat.core.observation import Effect, OnFailure, ToolResult
 from agent_chat.core.ports import Tool, Toolbox, ToolContext
 from agent_chat.engine.deadline import DeadlineExceeded
-from agent_chat.engine.replay.remembered import Remembered, ReplayResults, whole
+from agent_chat.engine.replay.remembered import Remembered, ReplayResults, result_of, whole
 from agent_chat.engine.replay.script import TurnScript
-from agent_chat.engine.tool_calls import changed_by_user
 
 SHOWN_OF_A_RETRY = 500
 _TIMED_OUT = re.compile(r"No result after ([0-9.e+]+) s; stopped\.")
@@ -201,7 +200,7 @@ class _ReplayTool:
                 case ToolFinished(error_type="timeout"):
                     raise DeadlineExceeded
                 case ToolFinished():
-                    return self._result(event, arguments)
+                    return result_of(event, arguments, self._limit, self._results, self._script.end)
                 case _:
                     raise AssertionError(event.type)
 
@@ -224,15 +223,3 @@ class _ReplayTool:
 
     def _is_mine(self, event: Event) -> bool:
         return isinstance(event, FileChanged | ToolRetried | ToolFinished) and event.call_id == self._call_id
-
-    def _result(self, event: ToolFinished, arguments: Mapping[str, Any]) -> ToolResult:
-        end = self._script.end
-        is_fatal = end is not None and end.reason == "tool_failed"
-        fatal = is_fatal and end is not None and end.evidence == f"{event.name}: {event.content}"
-        content = event.content.removeprefix(changed_by_user(arguments))
-        if not event.ok:
-            content = content.removeprefix("Error: ")
-        if event.stored is not None:
-            content = whole(content, self._limit, event.size)
-            self._results.expect(content, event.stored)
-        return ToolResult(content, event.ok, event.retryable, fatal, event.ends_chat)
