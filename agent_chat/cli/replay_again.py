@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_chat.cli.options import OutputFormat, SharedOptions
-from agent_chat.cli.wiring import Models, nobody, settings_for, workspace_of
+from agent_chat.cli.wiring import nobody, settings_for, workspace_of
 from agent_chat.core.errors import UserError
 from agent_chat.core.events import Entry, SessionStarted
 from agent_chat.engine.clock import SystemClock
 from agent_chat.engine.replay.run import Replay, ReplayedTurn
+from agent_chat.models.windows import Windows
 from agent_chat.sessions.recording import Recording, read_recording
 from agent_chat.ui.phrases import count
 from agent_chat.ui.sanitize import json_safe, one_line, visible
@@ -79,14 +80,13 @@ async def staged(
 ) -> Replay:
     """A replay with the tools and rules of today where the log does not say what they were."""
     loaded = settings_for(options)
-    clock = SystemClock()
     return Replay(
         recording.entries,
         toolbox=await known_tools(loaded, _workspace(recording.entries, options), options),
         rules=loaded.agent.to_rules(),
         reads=reads,
         sink=sink,
-        window_of=Models(loaded, clock).window,
+        window_of=Windows(loaded.model_config()).of,
     )
 
 
