@@ -109,7 +109,7 @@ def trust(
 ) -> None:
     """Let a folder's .agent-chat/ choose and narrow settings, never widen them, and load its tools/*.py.
 
-    Its .mcp.json may start servers then.
+    Its .mcp.json may start servers then, and its AGENTS.md is told to the model.
     """
     from agent_chat.core.errors import UserError
 

@@ -260,6 +260,8 @@ class AgentSettings(_Section):
     system_file: Text | None = None
     """The system prompt as a file, beside the configuration file that names it. Where neither is set, the
     shipped prompt is used."""
+    instructions: bool = True
+    """Whether a new session is told what is in your `AGENTS.md` and in those of trusted folders."""
     limits: ScopedLimits = ScopedLimits.model_construct()
     """Upper bounds of turns and sessions."""
     rules: RuleSettings = RuleSettings.model_construct()

@@ -13,6 +13,7 @@ _REFUSED: dict[tuple[str, ...], str] = {
     ("api_base",): "it would choose where your messages and keys go",
     ("request", "headers"): "it would be sent along with your keys",
     ("tools", "web"): "it would choose where tools can reach, and who sees what is searched for",
+    ("instructions",): "whether instruction files are read is yours to say",
     ("profiles",): "profiles are yours alone",
 }
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agent_chat import __version__
 from agent_chat.cli import collector
 from agent_chat.cli.choose_model import Choice, choose_model
+from agent_chat.cli.instructions import find_instructions
 from agent_chat.cli.load_settings import Loaded, load_settings
 from agent_chat.cli.mcp_files import named_by
 from agent_chat.cli.mcp_servers import MCP_PREFIX, open_servers, started, with_servers
@@ -20,7 +21,7 @@ from agent_chat.cli.options import SharedOptions
 from agent_chat.cli.own_tools import joined, load_own_tools, names_allowed
 from agent_chat.cli.policy import open_policy
 from agent_chat.cli.secrets import masking, redactor
-from agent_chat.cli.settings_layers import Options
+from agent_chat.cli.settings_layers import CONFIG_VARIABLE, Options
 from agent_chat.cli.toolset import Ask, builtin_tools, offered, open_sandbox
 from agent_chat.cli.undo import keep_own_changes
 from agent_chat.core.errors import UserError
@@ -293,13 +294,31 @@ async def open_session(
     session = Session(runtime)
     async with started(servers, wait=wait_for_servers):
         if past:
-            await session.resume(entries, __version__, options.system, dry_run=options.dry_run)
+            system = options.system
+            if system is not None:  # else what the session began with stays
+                system = _instructed(system, models.is_embedded(choice), options, loaded, on_problem)
+            await session.resume(entries, __version__, system, dry_run=options.dry_run)
             keep_own_changes(runtime.journal.state, sessions.origin(past))
         else:
-            system = loaded.system_prompt(embedded=models.is_embedded(choice))
+            embedded = models.is_embedded(choice)
+            system = loaded.system_prompt(embedded=embedded)
+            system = _instructed(system, embedded, options, loaded, on_problem)
             await session.start(SessionInfo(__version__, str(workspace), system, options.dry_run))
     collector.resume()  # all that a session needs is loaded
     return Opened(session, sessions, log, models, choice, sandbox, bool(past), entries, servers, recorder)
+
+
+def _instructed(
+    system: str, embedded: bool, options: SharedOptions, loaded: Loaded, on_problem: Callable[[str], None]
+) -> str:
+    """The system prompt with the instructions of files behind it; `--config` has nothing else read."""
+    only_given = options.config or loaded.environ.get(CONFIG_VARIABLE, "").strip()
+    if only_given or not loaded.agent.instructions:
+        return system
+    found = find_instructions(workspace_of(options), loaded.environ)
+    for problem in found.problems:
+        on_problem(problem)
+    return found.appended_to(system, embedded=embedded)
 
 
 def _recorder(options: SharedOptions, past: tuple[Entry, ...]) -> Recorder | None:
