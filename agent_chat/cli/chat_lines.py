@@ -14,6 +14,7 @@ from agent_chat.cli.last_turn import LastTurn
 from agent_chat.cli.options import OutputFormat, SharedOptions
 from agent_chat.cli.signals import Signals
 from agent_chat.cli.wiring import nobody, settings_for, verbosity
+from agent_chat.cli.written_commands import load_commands
 from agent_chat.core.ports import Compact, EventSink, InputSource, Leave, UserInput
 from agent_chat.ui.approvals import ApprovalDialog
 from agent_chat.ui.commands import Commands
@@ -34,9 +35,10 @@ async def on_lines(options: SharedOptions, *, is_terminal: bool) -> int:
     stdout = Output(sys.stdout, encoding=None if is_text else "utf-8")
     signals = Signals(leave_on_interrupt=not is_terminal)
     sink = _line_sink(stdout, options) if is_terminal and is_text else _plain_sink(stdout, options)
+    written = load_commands(options, loaded, lambda problem: sink.note(Note("warning", visible(problem))))
     inputs = PipeInput(
         sys.stdin,
-        Commands(controls),
+        Commands(controls, written),
         note=sink.note,
         react=sink.react,
         prompt=sink.prompt if isinstance(sink, LineSink) else None,

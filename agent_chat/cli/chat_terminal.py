@@ -41,15 +41,20 @@ async def on_terminal(options: SharedOptions) -> int:
         from agent_chat.cli.controls import SessionControls
         from agent_chat.cli.pull import pull_in_lines
         from agent_chat.cli.wiring import settings_for, verbosity
+        from agent_chat.cli.written_commands import load_commands
         from agent_chat.ui.approvals import ApprovalDialog
         from agent_chat.ui.commands import Commands
+        from agent_chat.ui.sanitize import visible
         from agent_chat.ui.shown import Note
 
         loaded = settings_for(options)
         color = wants_color(os.environ, loaded.agent.display.color)
         terminal.configure(color=color, verbosity=verbosity(options))
         controls = SessionControls(loaded)
-        commands = Commands(controls)
+        written = load_commands(
+            options, loaded, lambda problem: terminal.note(Note("warning", visible(problem)))
+        )
+        commands = Commands(controls, written)
         face = Face(
             sinks=(terminal,),
             inputs=terminal,

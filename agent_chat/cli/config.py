@@ -109,7 +109,7 @@ def trust(
 ) -> None:
     """Let a folder's .agent-chat/ choose and narrow settings, never widen them, and load its tools/*.py.
 
-    Its .mcp.json may start servers then, and its AGENTS.md is told to the model.
+    Its commands/*.md are there then, its .mcp.json may start servers, and its AGENTS.md is told to the model.
     """
     from agent_chat.core.errors import UserError
 

@@ -183,9 +183,11 @@ class Command:
 class Commands:
     """The commands of a session, by name."""
 
-    def __init__(self, controls: Controls) -> None:
+    def __init__(self, controls: Controls, written: Sequence[Command] = ()) -> None:
+        """`written`: commands beside those of the program, under other names."""
         self._controls = controls
-        self._commands = {command.name: command for command in COMMANDS}
+        listing = Command("help", "", "lists the commands", self._help)
+        self._commands = {command.name: command for command in (listing, *COMMANDS, *written)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -210,6 +212,9 @@ class Commands:
         except UserError as error:
             return _failed(f"{visible(error.message)}\n{visible(error.hint)}".strip())
 
+    def _help(self, controls: Controls, argument: str) -> Reaction:
+        return _listed(tuple(self._commands.values()))
+
     def _unknown(self, name: str) -> str:
         near = difflib.get_close_matches(name, self._commands, n=1, cutoff=0.5)
         advice = f"Did you mean /{near[0]}?" if near else "/help lists all commands."
@@ -229,9 +234,9 @@ def _failed(text: str) -> Reaction:
     return Reaction((Note("error", text),))
 
 
-def _help(controls: Controls, argument: str) -> Reaction:
-    width = max(len(f"/{command.name} {command.argument}") for command in COMMANDS) + 2
-    lines = [f"{f'/{command.name} {command.argument}':<{width}}{command.help}" for command in COMMANDS]
+def _listed(commands: Sequence[Command]) -> Reaction:
+    width = max(len(f"/{command.name} {command.argument}") for command in commands) + 2
+    lines = [f"{f'/{command.name} {command.argument}':<{width}}{command.help}" for command in commands]
     return _reply(*lines, "", 'A line with only """ opens and closes a message of several lines.')
 
 
@@ -395,7 +400,6 @@ def _when(at: float) -> str:
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("help", "", "lists the commands", _help),
     Command("exit", "", "leaves; so do /quit, exit, quit, :q and Ctrl-D", _leave),
     Command("quit", "", "leaves", _leave),
     Command("clear", "", "clears the screen; the conversation stays", _clear),
@@ -417,3 +421,5 @@ COMMANDS: tuple[Command, ...] = (
     Command("export", "[md|html|json] [FILE]", "writes this session to a file", _export),
     Command("verbose", "", "shows more of what happens, or less again", _verbose),
 )
+"""All but `/help`, which lists them together with those that others wrote."""
+BUILT_IN_NAMES = frozenset(("help", *(command.name for command in COMMANDS)))

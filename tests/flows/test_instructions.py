@@ -43,3 +43,16 @@ def test_the_setting_leaves_them_out(
     server = provider(OK)
     result = single("-C", "instructions=false", "hi", provider=server)
     assert (result.code, "trees" in system(server.bodies[0])) == (0, False)
+
+
+def test_a_written_command_is_sent_as_a_message(
+    chat: Command, provider: ProviderFactory, workspace: Path
+) -> None:
+    file = workspace / ".agent-chat" / "commands" / "review.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("Review $ARGUMENTS with care.")
+    chat("config", "trust", ".")
+    server = provider(OK)
+    result = chat(stdin=b"/review a.py\n", provider=server)
+    assert (result.stdout, result.code) == (b"ok\n", 0)
+    assert server.bodies[0]["messages"][-1]["content"] == "Review a.py with care."
