@@ -15,6 +15,7 @@ from agent_chat.cli.trust import NoHome, TrustedFolders, find_project, user_conf
 from agent_chat.core.errors import UserError
 
 if TYPE_CHECKING:
+    from agent_chat.tools.tool import FunctionTool
     from agent_chat.tools.toolbox import NamedToolbox
     from agent_chat.tools.user_tools import UserTool
 
@@ -35,28 +36,33 @@ async def load_own_tools(
     loaded: Loaded,
     workspace: Path,
     on_problem: Callable[[str], None],
-) -> tuple[UserTool, ...]:
-    """The tools of the files that `--tools-from` names, of the project where it is trusted, and of the user.
+) -> tuple[FunctionTool, ...]:
+    """The tools of the files that `--tools-from` names, of the project where it is trusted, and of the user;
+    and what reads skills, where there are some.
 
     A broken file costs that file, which is told. Raises UserError where a file that was named is not there.
     """
     sources = [*_given(given or ())]
+    skills: tuple[FunctionTool, ...] = ()
     if not (config or loaded.environ.get(CONFIG_VARIABLE, "").strip()):
         sources += _found(loaded, workspace, on_problem)
+        skills = _skills(loaded, workspace, on_problem)
     if not sources:
-        return ()
+        return skills
     # The files are programs: whatever they do at their start must not hold up the keys.
     tools, problems = await asyncio.to_thread(_load, sources)
     for problem in problems:
         on_problem(problem)
-    return tools
+    return (*tools, *skills)
 
 
-def joined(program: NamedToolbox, own: Sequence[UserTool], on_problem: Callable[[str], None]) -> NamedToolbox:
+def joined(
+    program: NamedToolbox, own: Sequence[FunctionTool], on_problem: Callable[[str], None]
+) -> NamedToolbox:
     """Both as one. A name that is taken stays with who has it, which is told."""
     from agent_chat.tools.toolbox import Combined, ToolRegistry
 
-    kept: dict[str, UserTool] = {}
+    kept: dict[str, FunctionTool] = {}
     for tool in own:
         if program.exists(tool.name):
             taken = "that is the name of a tool of the program"
@@ -71,7 +77,7 @@ def joined(program: NamedToolbox, own: Sequence[UserTool], on_problem: Callable[
     return Combined((program, ToolRegistry(kept.values()))) if kept else program
 
 
-def names_allowed(loaded: Loaded, toolbox: NamedToolbox, own: Sequence[UserTool]) -> tuple[str, ...]:
+def names_allowed(loaded: Loaded, toolbox: NamedToolbox, own: Sequence[FunctionTool]) -> tuple[str, ...]:
     """The user's own tools that the model may call: all, unless an option lists what may be."""
     if loaded.source("agent", "tools", "allow").kind == "option":
         return ()
@@ -104,6 +110,17 @@ def _found(loaded: Loaded, workspace: Path, on_problem: Callable[[str], None]) -
                 f"Read them, then run `agent-chat config trust {shlex.quote(str(project))}`"
             )
     yield from (_Source(file, undecorated=False) for file in _files(config_folder / USER_FOLDER))
+
+
+def _skills(loaded: Loaded, workspace: Path, on_problem: Callable[[str], None]) -> tuple[FunctionTool, ...]:
+    if not loaded.agent.instructions:
+        return ()
+    from agent_chat.cli.skills import SkillTool, find_skills
+
+    skills, problems = find_skills(workspace, loaded.environ)
+    for problem in problems:
+        on_problem(problem)
+    return (SkillTool(skills),) if skills else ()
 
 
 def _files(folder: Path) -> list[Path]:

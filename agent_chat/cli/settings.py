@@ -261,7 +261,8 @@ class AgentSettings(_Section):
     """The system prompt as a file, beside the configuration file that names it. Where neither is set, the
     shipped prompt is used."""
     instructions: bool = True
-    """Whether a new session is told what is in your `AGENTS.md` and in those of trusted folders."""
+    """Whether a new session is told what is in your `AGENTS.md` and in those of trusted folders, and
+    which skills there are."""
     limits: ScopedLimits = ScopedLimits.model_construct()
     """Upper bounds of turns and sessions."""
     rules: RuleSettings = RuleSettings.model_construct()

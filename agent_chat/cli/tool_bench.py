@@ -34,6 +34,7 @@ from agent_chat.engine.tool_calls import run_intents
 from agent_chat.models.scripted import ScriptedModel
 from agent_chat.sessions.store import MemorySessions
 from agent_chat.tools.threads import in_thread
+from agent_chat.tools.tool import FunctionTool
 from agent_chat.tools.user_tools import UserTool
 from agent_chat.ui.approvals import ApprovalDialog
 from agent_chat.ui.kind import face_kind
@@ -182,7 +183,7 @@ async def _run(options: SharedOptions, use: Callable[[ToolBench], Awaitable[T]],
 
 
 def _bench(
-    loaded: Loaded, workspace: Path, sandbox: Sandbox, own: Sequence[UserTool], person: Person
+    loaded: Loaded, workspace: Path, sandbox: Sandbox, own: Sequence[FunctionTool], person: Person
 ) -> ToolBench:
     policy = open_policy(loaded, workspace, person, sandboxed=False, on_problem=_say)
     sessions = MemorySessions()

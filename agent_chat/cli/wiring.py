@@ -40,12 +40,13 @@ from agent_chat.ui.shown import Verbosity
 
 if TYPE_CHECKING:
     from agent_chat.cli.pull import Fetch
+    from agent_chat.cli.skills import SkillTool
     from agent_chat.local.catalog import CatalogEntry
     from agent_chat.models.windows import Windows
     from agent_chat.sessions.recording import Recorder
     from agent_chat.tools.mcp.toolbox import McpToolbox
+    from agent_chat.tools.tool import FunctionTool
     from agent_chat.tools.toolbox import NamedToolbox
-    from agent_chat.tools.user_tools import UserTool
 
 
 async def nobody(question: str) -> str | None:
@@ -271,6 +272,7 @@ async def open_session(
         workspace, sandbox, ask, sessions.results, sessions.contents, clock, loaded, policy.judge
     )
     toolbox = allowed_tools(joined(program, own, on_problem), own, loaded, policy)
+    skills = _skills(toolbox, own)
     toolbox, approver = with_servers(toolbox, servers), policy
     if options.dry_run:
         from agent_chat.tools.dry_run import DryRun, NothingToApprove
@@ -296,20 +298,34 @@ async def open_session(
         if past:
             system = options.system
             if system is not None:  # else what the session began with stays
-                system = _instructed(system, models.is_embedded(choice), options, loaded, on_problem)
+                system = _instructed(system, models.is_embedded(choice), options, loaded, skills, on_problem)
             await session.resume(entries, __version__, system, dry_run=options.dry_run)
             keep_own_changes(runtime.journal.state, sessions.origin(past))
         else:
             embedded = models.is_embedded(choice)
             system = loaded.system_prompt(embedded=embedded)
-            system = _instructed(system, embedded, options, loaded, on_problem)
+            system = _instructed(system, embedded, options, loaded, skills, on_problem)
             await session.start(SessionInfo(__version__, str(workspace), system, options.dry_run))
     collector.resume()  # all that a session needs is loaded
     return Opened(session, sessions, log, models, choice, sandbox, bool(past), entries, servers, recorder)
 
 
+def _skills(toolbox: NamedToolbox, own: Sequence[FunctionTool]) -> SkillTool | None:
+    """What reads skills, where there are some and the model may call it."""
+    from agent_chat.cli.skills import SkillTool
+
+    return next(
+        (tool for tool in own if isinstance(tool, SkillTool) and toolbox.get(tool.name) is tool), None
+    )
+
+
 def _instructed(
-    system: str, embedded: bool, options: SharedOptions, loaded: Loaded, on_problem: Callable[[str], None]
+    system: str,
+    embedded: bool,
+    options: SharedOptions,
+    loaded: Loaded,
+    skills: SkillTool | None,
+    on_problem: Callable[[str], None],
 ) -> str:
     """The system prompt with the instructions of files behind it; `--config` has nothing else read."""
     only_given = options.config or loaded.environ.get(CONFIG_VARIABLE, "").strip()
@@ -318,7 +334,8 @@ def _instructed(
     found = find_instructions(workspace_of(options), loaded.environ)
     for problem in found.problems:
         on_problem(problem)
-    return found.appended_to(system, embedded=embedded)
+    system = found.appended_to(system, embedded=embedded)
+    return system if skills is None else skills.appended_to(system, embedded=embedded)
 
 
 def _recorder(options: SharedOptions, past: tuple[Entry, ...]) -> Recorder | None:
@@ -344,7 +361,7 @@ def _past(sessions: Sessions, options: SharedOptions, workspace: Path) -> str | 
 
 
 def allowed_tools(
-    toolbox: NamedToolbox, own: Sequence[UserTool], loaded: Loaded, policy: RulePolicy
+    toolbox: NamedToolbox, own: Sequence[FunctionTool], loaded: Loaded, policy: RulePolicy
 ) -> NamedToolbox:
     """The tools that the settings name and the user's own, without those that no rule lets run."""
     from agent_chat.tools.toolbox import Allowed

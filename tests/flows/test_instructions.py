@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from support.fixtures import Command, ProviderFactory
-from support.provider import OK
+from support.flows import tool_results
+from support.provider import FIN, OK, TC
 
 
 def system(body: dict[str, Any]) -> str:
@@ -56,3 +57,21 @@ def test_a_written_command_is_sent_as_a_message(
     result = chat(stdin=b"/review a.py\n", provider=server)
     assert (result.stdout, result.code) == (b"ok\n", 0)
     assert server.bodies[0]["messages"][-1]["content"] == "Review a.py with care."
+
+
+def test_a_skill_is_told_by_its_name_and_read_when_it_is_used(
+    single: Command, chat: Command, provider: ProviderFactory, workspace: Path
+) -> None:
+    file = workspace / ".agents" / "skills" / "sums" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\ndescription: adds numbers\n---\nCount on your fingers.")
+    chat("config", "trust", ".")
+    call = (TC(0, "c1", "read_skill", '{"name": "sums"}'), FIN("tool_calls"))
+    server = provider(call, OK, OK, strict=True)
+    result = single("hi", provider=server)
+    assert (result.stdout, result.code) == (b"ok\n", 0)
+    assert system(server.bodies[0]).endswith("\n- sums: adds numbers")
+    assert "fingers" not in str(server.bodies[0])
+    assert tool_results(server.bodies[1])["c1"].startswith("Count on your fingers.\n\n[The files")
+    single("--no-tools", "hi", provider=server)
+    assert "sums" not in system(server.bodies[2])
