@@ -71,14 +71,14 @@ async def _call(body: Body, generate: Generate) -> tuple[tuple[Call, ...], Seque
             if not chunk["choices"] or chunk["choices"][0].get("finish_reason"):
                 end.append(chunk)
             if goes_round(text):
-                return whole_calls(text), [_chunk({}, "tool_calls"), *_usage(chunk)]
+                return whole_calls(text), [_chunk({}, "tool_calls"), *_usage(body, chunk)]
     return whole_calls(text) or read_calls(text), end
 
 
-def _usage(chunk: Chunk) -> list[Chunk]:
-    """What a round has cost that is stopped after `chunk`, as the chunk that would have told it."""
+def _usage(body: Body, chunk: Chunk) -> list[Chunk]:
+    """What a round has cost that is stopped after `chunk`, as the chunk that would have told it, if asked."""
     timings = chunk.get("timings")
-    if timings is None:
+    if timings is None or not (body.get("stream_options") or {}).get("include_usage"):
         return []
     cached, prompt = int(timings["cache_n"]), int(timings["cache_n"]) + int(timings["prompt_n"])
     usage = {

@@ -65,7 +65,7 @@ def prepare(body: Mapping[str, Any]) -> Body:
         prepared.pop("tools", None)
         return prepared
     offered = {_name(tool): tool for tool in tools}
-    examples = [example for example in _few_shot().examples if _fits(example, offered)]
+    examples = _examples(offered)
     shown = _shown(examples)
     prepared["tools"] = [_brief(tool, shown.get(_name(tool))) for tool in tools]
     system, rest = _split(prepared["messages"])
@@ -158,6 +158,12 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
     if isinstance(content, list):
         return "\n".join(str(part.get("text", "")) for part in content)
     return content or ""
+
+
+def _examples(offered: Mapping[str, Mapping[str, Any]]) -> Sequence[Example]:
+    """Those that fit the tools; none where no call is among them: they would only show how not to call."""
+    fitting = [example for example in _few_shot().examples if _fits(example, offered)]
+    return fitting if any(example.calls for example in fitting) else ()
 
 
 def _fits(example: Example, offered: Mapping[str, Mapping[str, Any]]) -> bool:

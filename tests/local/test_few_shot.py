@@ -53,6 +53,10 @@ def test_an_example_needs_all_its_tools_and_their_parameters(tools: list[dict[st
     assert called(prepare(body(*tools))["messages"]) == set()
 
 
+def test_where_no_example_calls_a_tool_there_is_none() -> None:
+    assert prepare(body(tool("other")))["messages"][1:] == [USER]
+
+
 def test_guidance_names_a_tool_only_where_it_is_offered() -> None:
     assert "end_chat" not in prepare(body(CALC))["messages"][0]["content"]
     assert "end_chat" in prepare(body(tool("end_chat", "message")))["messages"][0]["content"]
