@@ -339,6 +339,9 @@ class UnknownEvent(EventBase):
     body: dict[str, Any]
 
 
+DAMAGED = "damaged_entry"
+"""The type of the `UnknownEvent` that stands where an entry of the log cannot be read."""
+
 KnownEvent = (
     SessionStarted
     | SessionResumed

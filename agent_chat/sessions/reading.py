@@ -22,7 +22,7 @@ class LoadedSession:
 
     summary: SessionSummary
     entries: tuple[Entry, ...]
-    """In order of seq. Where one was damaged stands an `UnknownEvent` of the type `rows.DAMAGED`."""
+    """In order of seq. Where one was damaged stands an `UnknownEvent` of the type `events.DAMAGED`."""
     damaged: int
     """How many entries could not be read."""
 

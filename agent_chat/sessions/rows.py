@@ -6,6 +6,7 @@ import json
 from typing import Any, cast, get_args
 
 from agent_chat.core.events import (
+    DAMAGED,
     Entry,
     Event,
     LeaveReason,
@@ -26,9 +27,6 @@ SUMMARY_COLUMNS = (
 )
 INSERT_SUMMARY = f"INSERT INTO sessions (number, {SUMMARY_COLUMNS}) VALUES ({', '.join('?' * 14)})"
 """The number first; None for the next free one."""
-
-DAMAGED = "damaged_entry"
-"""The type of the event that stands in the place of an entry that cannot be read."""
 
 EventRow = tuple[int, float, int, int, str, str]
 

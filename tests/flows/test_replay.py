@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from support.fixtures import Command, OpenTerminal, ProviderFactory
-from support.flows import log_of, of_type, session_ids, tool_results
+from support.flows import log_of, of_type, session_ids, state_folder, tool_results
 from support.process import Program, clean_env
 from support.provider import FIN, HANG, OK, TC, T
 from support.recordings import FOLDER, SCENARIOS, TRANSPORTS, Scenario, calls, record
+from support.session_logs import damage_row
 
 from agent_chat.engine.replay.run import Replay
 from agent_chat.sessions.recording import read_recording
@@ -171,6 +172,17 @@ def test_a_tool_that_gives_something_else_now_is_named_where_it_is_run(
 def test_a_tool_that_is_gone_is_taken_as_the_log_knows_it(chat: Command, home: Path, with_tool: Path) -> None:
     with_tool.unlink()
     assert replayed(chat, session_ids(home)[0])["same"]
+
+
+def test_a_turn_whose_log_is_damaged_is_told_and_the_others_are_replayed(
+    chat: Command, provider: ProviderFactory, home: Path
+) -> None:
+    assert chat(provider=provider(OK, OK), stdin=b"one\ntwo\n").code == 0
+    damage_row(state_folder(home), 6, "body", "{not json")
+    result = chat("replay", session_ids(home)[0])
+    assert result.code == 1
+    assert result.out.splitlines()[0] == "turn 1: not replayed: Its log is damaged at entry 6."
+    assert result.out.splitlines()[1].endswith("no difference")
 
 
 def test_one_turn_of_several(chat: Command, provider: ProviderFactory, home: Path) -> None:

@@ -18,9 +18,8 @@ from support.session_logs import (
     write_session,
 )
 
-from agent_chat.core.events import Entry, UnknownEvent
+from agent_chat.core.events import DAMAGED, Entry, UnknownEvent
 from agent_chat.core.state import State
-from agent_chat.sessions.rows import DAMAGED
 from agent_chat.sessions.store import SessionStore
 
 PAGE = 4096

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from agent_chat.core.events import (
+    DAMAGED,
     Entry,
     LeaveReason,
     SessionEnded,
@@ -35,8 +36,6 @@ from agent_chat.engine.session import Session
 
 ENOUGH = 1_000_000_000
 """Tokens; a window in which everything fits."""
-DAMAGED = "damaged"
-"""The type of what stands in the place of an entry that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

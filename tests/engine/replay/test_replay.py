@@ -11,6 +11,7 @@ from support.engine import INFO, Bench, Box, FakeTool, ManualClock, bench, call,
 
 from agent_chat.core.budget import Limits
 from agent_chat.core.events import (
+    DAMAGED,
     Entry,
     Event,
     LimitWarning,
@@ -95,7 +96,7 @@ async def test_a_damaged_entry_costs_its_turn_alone() -> None:
     b = await played(*ECHO, *ECHO, turns=2)
     entries = list(b.sink.entries)
     place = next(at for at, entry in enumerate(entries) if isinstance(entry.event, ToolFinished))
-    entries[place] = replace(entries[place], event=UnknownEvent(type="damaged", body={"problem": "empty"}))
+    entries[place] = replace(entries[place], event=UnknownEvent(type=DAMAGED, body={"problem": "empty"}))
     replay = Replay(entries, clock=ManualClock())
     first, second = await replay.turn(1), await replay.turn(2)
     assert first.problem == f"Its log is damaged at entry {entries[place].seq}."
