@@ -78,7 +78,8 @@ async def _call(body: Body, generate: Generate) -> tuple[tuple[Call, ...], Seque
 def _usage(body: Body, chunk: Chunk) -> list[Chunk]:
     """What a round has cost that is stopped after `chunk`, as the chunk that would have told it, if asked."""
     timings = chunk.get("timings")
-    if timings is None or not (body.get("stream_options") or {}).get("include_usage"):
+    options: dict[str, Any] = body.get("stream_options") or {}
+    if timings is None or not options.get("include_usage"):
         return []
     cached, prompt = int(timings["cache_n"]), int(timings["cache_n"]) + int(timings["prompt_n"])
     usage = {
